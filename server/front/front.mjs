@@ -75,13 +75,13 @@ function refusedFor({ method, url }, env) {
   return undefined;
 }
 
-/** A stream that ends where it is when the service ends: whoever reads it resumes from its last `id`. */
+/** A stream that ends where it is when the service ends, or when it breaks within: whoever reads it resumes from its last `id`. */
 function ending(response, ctx) {
   const { readable, writable } = new IdentityTransformStream();
   const cut = new AbortController();
   const look = setInterval(() => state.isCut && cut.abort(), LOOK_MS);
   const passed = response.body.pipeTo(writable, { signal: cut.signal, preventAbort: true });
-  const ended = passed.catch(() => cut.signal.aborted && writable.close()).catch(() => {
+  const ended = passed.catch(() => writable.close()).catch(() => {
     // Its reader has left.
   });
   ctx.waitUntil(ended.finally(() => {

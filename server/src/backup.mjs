@@ -6,7 +6,7 @@
 // have lost its alarm since; `restore` gives it one.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { closeSync, createReadStream, createWriteStream, existsSync, fstatSync, fsyncSync, mkdtempSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, createReadStream, createWriteStream, existsSync, fstatSync, fsyncSync, mkdtempSync, openSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -23,6 +23,10 @@ export const MANIFEST = 'manifest.json';
 export const ALARMS = 'metadata.sqlite';
 /** How long the copy of one database waits for a lock, in ms. */
 const PATIENCE_MS = 10_000;
+/** What the folder of a backup under way is called, beside the place of the backup. */
+const SCRATCH = '.aptix-edge-backup-';
+/** For how long nobody writes into such a folder whose backup was killed, in ms: more than any clock is wrong. */
+const LEFT_MS = 24 * 60 * 60 * 1000;
 
 /** The classes, in the order in which their objects are copied. */
 export const CLASSES = () => {
@@ -45,7 +49,9 @@ export async function backup(data, to) {
     process.exit(endedBy(number));
   });
   try {
-    scratch = mkdtempSync(path.join(path.dirname(path.resolve(to)), '.aptix-edge-backup-'));
+    const beside = path.dirname(path.resolve(to));
+    dropLeft(beside);
+    scratch = mkdtempSync(path.join(beside, SCRATCH));
     const part = path.join(scratch, 'part');
     const archive = new Archive(part, began);
     const seen = new Map();
@@ -76,6 +82,25 @@ export async function backup(data, to) {
     throw error instanceof Fault ? error : new Fault(`${to} cannot be written: ${error.message}`);
   } finally {
     drop();
+  }
+}
+
+/** Removes what backups that were killed have left in a folder. */
+function dropLeft(folder) {
+  let names = [];
+  try {
+    names = readdirSync(folder);
+  } catch {
+    // Whether a backup can be written there shows at once.
+  }
+  for (const name of names.filter((each) => each.startsWith(SCRATCH))) {
+    const left = path.join(folder, name);
+    try {
+      const written = [left, ...readdirSync(left).map((each) => path.join(left, each))].map((each) => statSync(each).mtimeMs);
+      if (Math.max(...written) < Date.now() - LEFT_MS) rmSync(left, { recursive: true, force: true, maxRetries: 3 });
+    } catch {
+      // It is another user's, or has just ended by itself.
+    }
   }
 }
 

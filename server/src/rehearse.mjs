@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import builtIn from '../../src/catalog/builtin.json' with { type: 'json' };
+import { secretsIn } from '../../tools/dev/catalog_secrets.mjs';
 import { standIn } from '../../tools/dev/stand_in/service.mjs';
 import { Judge } from '../../tools/rehearse/judge.mjs';
 import { Outbound } from '../../tools/rehearse/outbound.mjs';
@@ -111,8 +112,12 @@ function checkContexts({ catalog, contextOf }, sessions) {
 async function modelService(values, lanes, print) {
   const given = { ...values };
   let close = () => {};
-  const isNamed = (catalog) => Object.values(JSON.parse(catalog).AgentContexts).every(({ BaseUrl }) => BaseUrl !== undefined);
-  if (!given.OPENAI_API_KEY && !given.OPENAI_BASE_URL && !lanes.every((lane) => isNamed(lane.catalog))) {
+  const services = lanes.flatMap(({ catalog }) => Object.values(JSON.parse(catalog).AgentContexts));
+  const named = services.filter(({ BaseUrl }) => BaseUrl !== undefined);
+  if (!given.OPENAI_API_KEY && !given.OPENAI_BASE_URL && named.length < services.length) {
+    // The stand-in's key is for no other service.
+    const asked = secretsIn(JSON.stringify(named.map(({ ApiKeySecret, Headers }) => ({ ApiKeySecret, Headers }))));
+    if (asked.includes('OPENAI_API_KEY')) throw unset(['OPENAI_API_KEY']);
     const service = await standIn({ atOnce: true });
     close = service.close;
     Object.assign(given, { OPENAI_BASE_URL: service.url, OPENAI_API_KEY: 'stand-in' });
@@ -121,11 +126,13 @@ async function modelService(values, lanes, print) {
   return { given, close };
 }
 
+const unset = (names) => new Fault(`these secrets of the model services are not set: ${names.join(', ')}`);
+
 async function serveFor({ catalog: text, use }, given) {
   const { OPENAI_BASE_URL = OPENAI } = given;
   const { catalog, origins, secrets, notes } = rehearsedCatalog(text, OPENAI_BASE_URL);
   const missing = secrets.filter((name) => !given[name]);
-  if (missing.length > 0) throw new Fault(`these secrets of the model services are not set: ${missing.join(', ')}`);
+  if (missing.length > 0) throw unset(missing);
   const picked = Object.fromEntries([...secrets, ...VARIABLES].flatMap((name) => (given[name] ? [[name, given[name]]] : [])));
   const values = { ...picked, OPENAI_BASE_URL, FILE_LINK_KEY: randomBytes(32).toString('hex') };
   const outbound = await Outbound.start(origins);

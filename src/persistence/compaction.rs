@@ -89,7 +89,8 @@ impl<D: Database> SessionStore<D> {
         take_compactions_back(session, turn);
         // This statement looks through the conversation, and only a turn that does not fit alone runs it.
         let its_own = "SELECT seq, kind FROM conversation
-             WHERE turn = ? AND entry_state <> 'forgotten' AND kind NOT IN ('system', 'stand_in')";
+             WHERE turn = ? AND entry_state <> 'forgotten' AND kind NOT IN ('system', 'stand_in')
+                AND (kind <> 'steer' OR entry_state = 'kept')";
         let mut entries = Vec::new();
         for entry in self.database.query(its_own, &[turn.ordinal.into()])? {
             entries.push(entry.get("seq")?);

@@ -243,13 +243,17 @@ impl<D: Database> SessionStore<D> {
 
 fn steer(turn: &Turn, row: &Row) -> Result<Steer> {
     let entry_state: Option<String> = row.get("entry_state")?;
-    let delivered = match row.get("delivered_at")? {
+    let delivered: Option<(u64, u32)> = match row.get("delivered_at")? {
         Some(at) => Some((at, row.get("model_call")?)),
         None => None,
     };
     let state = match (entry_state.as_deref(), delivered) {
         (Some("kept"), Some(_)) => SteerState::Delivered,
         (Some("kept"), None) => SteerState::Kept,
+        // Its turn left the conversation, behind a call that has answered it.
+        (Some("forgotten"), Some((_, call))) if call < turn.progress.model_calls => {
+            SteerState::Delivered
+        }
         (Some(_), _) => SteerState::Refused,
         (None, _) if turn.status.is_live() => SteerState::Pending,
         (None, _) => SteerState::Kept,

@@ -109,6 +109,9 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
   writeFileSync(running, JSON.stringify({ Result: { ...Result, Turns: Result.Turns.slice(0, 1).map((turn) => ({ ...turn, Status: 'running' })) } }));
   const other = (catalog) => (catalog.ServerTools[0].Nme = 'x');
   const same = changedCatalog(recording, 'same');
+  const keyless = recording.in('keyless.json');
+  writeFileSync(keyless, '{}');
+  const unnamed = (catalog) => delete catalog.AgentContexts.default.BaseUrl;
   for (const [exports, args, told] of [
     [files, [], /CATALOG \(--catalog\) or CONTEXT/],
     [files, ['--catalog', same, '--context', 'nowhere'], /no conversation context nowhere.*CONTEXT \(--context\) names another, of default, replay/],
@@ -118,6 +121,8 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
     [[running], ['--catalog', same], /has no turn that has ended/],
     [files, ['--catalog', same, '--max-drift', '5'], /--max-drift 5 is no number from 0 to 1/],
     [files, ['--catalog', same, '--min-score', '1'], /needs a JUDGE/],
+    // Beside the stand-in, a service that the catalog names is not sent the stand-in's key.
+    [files, ['--catalog', changedCatalog(recording, 'unnamed', unnamed), '--config', keyless], /these secrets of the model services are not set: OPENAI_API_KEY/],
   ]) {
     const { code, err } = await rehearse(recording, exports, args);
     assert.equal(code, 2, err);

@@ -23,10 +23,10 @@ export async function command(args, { env = {}, cwd } = {}) {
   return { code, out: run.out, err: run.err };
 }
 
-/** Starts a command of the package. `onLine` gets each line that it prints. */
-export function started(args, { env = {}, cwd, onLine = () => {} } = {}) {
-  assert.ok(existsSync(CLI), `there is no ${CLI}: make the package first (make package)`);
-  const child = spawn(process.execPath, [CLI, ...args], { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+/** Starts a command of the package, or of a copy of it. `onLine` gets each line that it prints. */
+export function started(args, { env = {}, cwd, cli = CLI, onLine = () => {} } = {}) {
+  assert.ok(existsSync(cli), `there is no ${cli}: make the package first (make package)`);
+  const child = spawn(process.execPath, [cli, ...args], { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   const run = { child, out: '', err: '', ended: undefined };
   for (const [name, stream] of [['out', child.stdout], ['err', child.stderr]]) {
     let rest = '';
@@ -51,15 +51,17 @@ export class PackageServer {
   /** What the server itself has told. */
   events = [];
   #folder;
+  #cli;
   #run;
   #woken = [];
 
   /**
    * `folder` is where its files stand. `settings` are members of its configuration, `secrets` are written to files, `catalog`
-   * is JSON text. `onLine` gets each line of the Worker's log.
+   * is JSON text. `onLine` gets each line of the Worker's log, `cli` is the program of a copy of the package.
    */
-  constructor({ folder, onLine = () => {} }) {
+  constructor({ folder, cli, onLine = () => {} }) {
     this.#folder = folder;
+    this.#cli = cli;
     this.data = path.join(folder, 'data');
     this.onLine = onLine;
   }
@@ -79,7 +81,7 @@ export class PackageServer {
     if (catalog !== undefined) writeFileSync(this.catalogFile, catalog);
     const config = path.join(this.#folder, 'server.json');
     writeFileSync(config, JSON.stringify({ Network: 'any', Secrets, ...(catalog !== undefined && { Catalog: 'catalog.json' }), ...settings }));
-    this.#run = started(['serve', '--config', config, '--data', data, '--listen', listen, '--drain', drain], { onLine: (line) => this.#take(line) });
+    this.#run = started(['serve', '--config', config, '--data', data, '--listen', listen, '--drain', drain], { cli: this.#cli, onLine: (line) => this.#take(line) });
     this.events = [];
     const serving = await this.told('serving');
     this.url = new URL(serving.address);

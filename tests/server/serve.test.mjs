@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync, writeSync } from 'node:fs';
 import http from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
@@ -36,10 +36,10 @@ after(async () => {
 
 const catalog = (changes) => JSON.stringify(catalogOf({ modelUrl: model.url }, changes));
 /** A server that has not been started, in a folder of its own. */
-function newServer() {
+function newServer(cli) {
   serial += 1;
   const folder = path.join(scratch, String(serial));
-  const server = new PackageServer({ folder });
+  const server = new PackageServer({ folder, cli });
   servers.push(server);
   return server;
 }
@@ -355,6 +355,34 @@ test('a download that is under way has the whole time of the end in order', asyn
   }
 });
 
+test('a stream that breaks within the service ends for its reader, who resumes', { timeout: 60_000 }, async () => {
+  // A copy of the package, with a Worker whose stream breaks behind its first bytes.
+  const folder = mkdtempSync(path.join(scratch, 'package-'));
+  execFileSync('cp', ['-R', PACKAGE, path.join(folder, 'package')]);
+  mkdirSync(path.join(folder, 'node_modules'));
+  symlinkSync(path.join(PACKAGE, '../node_modules/workerd'), path.join(folder, 'node_modules/workerd'));
+  writeFileSync(path.join(folder, 'package/worker/index.js'), `
+    class None {}
+    export { None as SessionObject, None as WorkspaceIndex, None as McpLists, None as UserObject, None as KeySetObject };
+    export default class {
+      fetch() {
+        let isBroken = false;
+        const body = new ReadableStream({
+          pull(controller) {
+            if (isBroken) throw new Error('It breaks.');
+            isBroken = true;
+            controller.enqueue(new TextEncoder().encode(': begun'));
+          },
+        });
+        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      }
+    }`);
+  const server = await newServer(path.join(folder, 'package/dist/cli.mjs')).start();
+  const response = await fetch(server.url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(20_000) });
+  assert.equal(await response.text(), ': begun');
+  await server.kill();
+});
+
 test('files of an erased session take no room any more, and nothing of them is left on the disk', async () => {
   const contents = randomBytes(1 << 20).toString('base64');
   const tool = await serve((_, response) => response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ Files: [{ Name: 'a.txt', MimeType: 'text/plain', Text: contents }] })));
@@ -486,6 +514,22 @@ test('a backup that a signal ends leaves nothing behind', async () => {
     held.close();
   }
   assert.deepEqual(await run.ended, [143, null]);
+});
+
+test('a backup removes what one has left that was killed a day ago, and leaves alone what may be written', async () => {
+  const [data, to] = [path.join(scratch, 'killed'), path.join(scratch, 'killed-to')];
+  mkdirSync(data);
+  writeFileSync(path.join(data, 'release.json'), '{"Release":"1"}');
+  const [left, slow] = ['left', 'slow'].map((name) => path.join(to, `.aptix-edge-backup-${name}`));
+  const yesterday = new Date(Date.now() - 25 * 60 * 60 * 1000);
+  for (const folder of [left, slow]) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(path.join(folder, 'part'), 'x');
+    utimesSync(folder, yesterday, yesterday);
+  }
+  utimesSync(path.join(left, 'part'), yesterday, yesterday);
+  const { code, err } = await command(['backup', '--data', data, '--to', path.join(to, 'backup.tar.gz')]);
+  assert.deepEqual([code, readdirSync(to).sort()], [0, [path.basename(slow), 'backup.tar.gz']], err);
 });
 
 test('a backup is whole though the catalog changes while it is copied', { timeout: 60_000 }, async (t) => {

@@ -287,6 +287,18 @@ fn what_came_before_the_erasure_of_a_session_of_a_newer_form_begins_it_no_more()
 }
 
 #[test]
+fn an_erasure_of_a_session_of_a_newer_form_that_ends_late_leaves_the_next_session_alone() {
+    let bed = of_a_newer_version();
+    bed.world.erasing_ms.set(60_000);
+    let late = bed.send_erase();
+    bed.run_until(|bed| bed.world.erasing_ms.get() == 0, "its files are being erased");
+    bed.try_erase().unwrap().result();
+    bed.post(&turn("anew", "Five")).final_text();
+    assert_eq!(bed.wait(&late).unwrap().failure(), (404, "session_not_found"));
+    assert_eq!(bed.status("anew"), "completed");
+}
+
+#[test]
 fn a_view_of_a_pinned_session_of_any_form_writes_nothing() {
     for pinned in [PINNED, WITHOUT_CALL_TABLES] {
         let bed = plain();

@@ -340,6 +340,16 @@ test('Ctrl-C before a chat has begun, in a terminal, sends no message and answer
   }
 });
 
+test('Ctrl-C at a question of a command, in a terminal, ends it with the code of every other Ctrl-C', { timeout: 30_000, skip: noTerminal }, async () => {
+  const here = 'http://127.0.0.1:9';
+  for (const [args, question] of [[['erase', 's', '--url', here], '(y/n)'], [['turns', 's', '--url', 'http://service.invalid'], '(y/n)'], [['login', '--url', here], 'Key for']]) {
+    const asks = new Command(args, { terminal: true });
+    await asks.until(question);
+    asks.keys('\u0003');
+    assert.equal(await asks.ended, 130, asks.shown);
+  }
+});
+
 test('a page that leaves a chat ends what its back end waits for, where the server aborts no request, too', { timeout: 10_000 }, async () => {
   let signal;
   const transport = {

@@ -104,6 +104,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.erasures.begin(received_at);
         let folder = FileId::folder(&self.platform.object_id());
         let files = self.files_erased(&folder).await?;
+        // Another request may have erased it meanwhile, and it may have begun anew.
+        if self.store.newer_form()?.is_none() {
+            return Err(no_session(session_id));
+        }
         let now = self.platform.now_ms();
         let receipt = self.store.receipt_of_newer_form(session_id, files, now)?;
         self.platform.free_storage().await?;

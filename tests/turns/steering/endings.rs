@@ -279,6 +279,25 @@ fn of_steers_that_are_too_long_together_the_longest_leaves_or_else_all() {
 }
 
 #[test]
+fn a_steer_that_was_answered_stays_delivered_where_its_turn_does_not_fit_later() {
+    let bed = Bed::new();
+    let calls = || says(vec![call("lookup", json!({}))]);
+    let refusal = |code: &str| http_error(400, json!({ "code": code, "param": "input" }), &[]);
+    let pending = under_way(&bed, "Words", calls().paced(5).into());
+    for (id, words) in [("s1", "Rather this."), ("s2", "Bad.")] {
+        assert_eq!(bed.steer("t1", &steer(id, words)).status, 202);
+    }
+    // The call with both is refused, the one without the newer answers, and what follows is too long in any form.
+    bed.world.model.script([refusal("invalid_image"), calls().into()]);
+    bed.world.model.spoil_after(2, refusal("context_length_exceeded"));
+    assert_eq!(bed.wait(&pending).unwrap().failure(), (413, "context_window_exceeded"));
+    assert_eq!(states(&bed, "t1"), [state("s1", "delivered"), state("s2", "refused")]);
+    bed.world.model.mend();
+    bed.post(&turn("t2", "Next")).final_text();
+    assert_eq!(bed.world.model.conversation().heard("Rather this."), 0);
+}
+
+#[test]
 fn a_lost_chain_sends_a_steer_again_in_the_new_chain_alone() {
     let bed = Bed::new();
     let pending = under_way(&bed, "Words", says(vec![call("lookup", json!({}))]).paced(5).into());

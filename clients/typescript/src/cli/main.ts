@@ -18,7 +18,7 @@ import { Person } from "./person.js";
 import { show } from "./shown_turn.js";
 import { fileStore, stateFolder } from "./state.js";
 import { sync } from "./sync.js";
-import { EXIT, KILLED, type Terminal, UsageError, failed } from "./terminal.js";
+import { EXIT, INTERRUPTED, KILLED, type Terminal, UsageError, failed } from "./terminal.js";
 import { trace } from "./trace_tree.js";
 import * as views from "./views.js";
 
@@ -404,7 +404,9 @@ async function agreed(question: string, terminal: Terminal, otherwise = "say --y
   if (!terminal.isInteractive) throw new UsageError(`Nobody can be asked here: ${otherwise}`);
   const person = new Person(terminal);
   try {
-    return await person.agrees(question);
+    const agrees = await person.agrees(question);
+    person.quit.signal.throwIfAborted();
+    return agrees;
   } finally {
     person.close();
   }
@@ -415,8 +417,14 @@ async function secret(question: string, terminal: Terminal): Promise<string> {
   if (terminal.isInteractive) terminal.err(question);
   const output = new Writable({ write: (_chunk, _encoding, done) => done() });
   const reader = createInterface({ input: process.stdin, output, terminal: terminal.isInteractive });
+  let isInterrupted = false;
+  reader.once("SIGINT", () => {
+    isInterrupted = true;
+    reader.close();
+  });
   try {
     for await (const line of reader) return line;
+    if (isInterrupted) throw INTERRUPTED;
     return "";
   } finally {
     reader.close();
@@ -426,7 +434,7 @@ async function secret(question: string, terminal: Terminal): Promise<string> {
 
 async function main(args: string[]): Promise<number> {
   const controller = new AbortController();
-  process.once("SIGINT", () => controller.abort(new Error("interrupted")));
+  process.once("SIGINT", () => controller.abort(INTERRUPTED));
   process.once("SIGTERM", () => controller.abort(KILLED));
   // A reader that has enough, such as head, ends the program.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.done : EXIT.failed));

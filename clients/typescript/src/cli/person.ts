@@ -2,7 +2,7 @@
 // many lines it has. Where nobody can be asked, every question is answered with no.
 import { once } from "node:events";
 import { type Interface, createInterface } from "node:readline";
-import { type Terminal, shownLines } from "./terminal.js";
+import { INTERRUPTED, type Terminal, shownLines } from "./terminal.js";
 
 /** With these a terminal marks where a paste begins and ends, and leaves that again. */
 const MARK_PASTES = "\u001b[?2004h";
@@ -36,7 +36,7 @@ export class Person {
     });
     this.#reader.on("SIGINT", () => {
       if (!this.running) {
-        this.quit.abort(new Error("interrupted"));
+        this.quit.abort(INTERRUPTED);
         return this.close();
       }
       // What runs ends before its question does, so that no answer of it is sent.

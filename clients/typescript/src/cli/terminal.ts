@@ -9,6 +9,8 @@ export const EXIT = { done: 0, failed: 1, usage: 2, unreachable: 3, waiting: 4, 
 
 /** What ends the program alone, unlike Ctrl-C: a turn that runs goes on without it. */
 export const KILLED = new Error("killed");
+/** Ctrl-C, as a signal of the process or as a key. */
+export const INTERRUPTED = new Error("interrupted");
 
 export interface Terminal {
   env: Record<string, string | undefined>;
@@ -87,7 +89,7 @@ export const documents = (count: number) => plural(count, "document");
 
 /** Tells what went wrong, and gives the exit code that says so. */
 export function failed(terminal: Terminal, error: unknown, url: string): number {
-  if (terminal.signal.aborted) return EXIT.interrupted;
+  if (terminal.signal.aborted || error === INTERRUPTED) return EXIT.interrupted;
   const told = error instanceof AptixError ? error : undefined;
   if (terminal.json) {
     terminal.err(`${jsonOf({ error: told ?? { code: error instanceof UsageError ? "usage" : "failed", message: String((error as Error)?.message ?? error) } })}\n`);
