@@ -7,7 +7,7 @@ use super::request::{ArrivingBody, RequestHead, forwarded_caller};
 use super::request_context::IsolateSettings;
 use super::request_id::RequestId;
 use super::response::Response;
-use crate::contract::{Fault, Result};
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::identity::ForwardedCaller;
 use crate::object::{Alarm, NewerForm};
 use crate::ports::{Database, ObjectClass, Platform, failure_line};
@@ -47,6 +47,14 @@ pub trait ObjectHost<P: Platform, D: Database + 'static>: Sized {
     /// Whether a newer version wrote what is stored, which is said once.
     fn says_newer_form(&self) -> bool {
         false
+    }
+
+    /// Says so where that may be why a request is refused.
+    fn note_refusal<T>(&self, responded: &Result<T, Vec<Fault>>) {
+        let is_internal = |fault: &Fault| fault.code == ErrorCode::Internal;
+        if responded.as_ref().is_err_and(|faults| faults.iter().any(is_internal)) {
+            self.says_newer_form();
+        }
     }
 
     /// Does the work of an alarm that has rung, which gets `TURN_ALARM_MS`. Where the work fails, the alarm rings again all

@@ -7,8 +7,9 @@ use super::caller::{Caller, Credential};
 use super::grants::Grants;
 use crate::contract::{Operation, TurnId, UserId};
 
-/// The contents of a ticket.
+/// The contents of a ticket. With a member that only a newer version knows it may permit less than is read here: it is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Ticket {
     /// The id of the key that signed it.
     #[serde(rename = "K")]

@@ -181,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn a_ticket_with_a_member_of_a_newer_version_is_refused() {
+        let keys = keys(&["a"]);
+        let mut json = serde_json::to_value(ticket("a")).unwrap();
+        json["Z"] = 1.into();
+        let signed = format!("{PREFIX}{}", base64url_of(json.to_string().as_bytes()));
+        let mac = keys.find("a").unwrap().mac.clone().chain_update(&signed);
+        let signature = base64url_of(&mac.finalize().into_bytes());
+        assert_eq!(keys.verify(&format!("{signed}.{signature}")), Err("ticket: malformed"));
+    }
+
+    #[test]
     fn wrong_keys_are_named_by_place_and_never_by_value() {
         let short = STANDARD.encode([7; 31]);
         let good = STANDARD.encode([7; 32]);

@@ -97,10 +97,9 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
         alarm_interval_ms: u64,
         handler: impl FnOnce() -> Rc<dyn TaskHandler>,
     ) -> Result<()> {
-        match self.tasks.next_at()? {
-            Some(next_at) if next_at > self.platform.now_ms() => {
-                self.alarm.set_by(self.platform.as_ref(), next_at)
-            }
+        let now_ms = self.platform.now_ms();
+        match self.tasks.next_at(now_ms)? {
+            Some(next_at) if next_at > now_ms => self.alarm.set_by(self.platform.as_ref(), next_at),
             Some(_) => self.start(alarm_interval_ms, handler),
             None => Ok(()),
         }
@@ -140,7 +139,7 @@ impl<P: Platform, D: Database + 'static> TaskRunner<P, D> {
 
     /// Sets the alarm for the next attempt.
     fn set_for_next(&self) -> Result<()> {
-        match self.tasks.next_at()? {
+        match self.tasks.next_at(self.platform.now_ms())? {
             Some(at_ms) => self.alarm.set_by(self.platform.as_ref(), at_ms),
             None => Ok(()),
         }

@@ -6,6 +6,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use super::newer_form::NewerForm;
 use super::schema::has_table;
 use crate::contract::{Result, closed_list};
 use crate::ports::{Database, Row, SqlValue, insert, read_row};
@@ -194,16 +195,18 @@ impl<D: Database> Tasks<D> {
         Ok(kinds)
     }
 
-    /// When the next attempt is due; `None` where no task waits.
-    pub fn next_at(&self) -> Result<Option<u64>> {
+    /// When the next attempt is due, or tasks of a newer version are to be looked at again; `None` where no task waits.
+    pub fn next_at(&self, now_ms: u64) -> Result<Option<u64>> {
         let next =
             "SELECT kind, MIN(next_at) AS next_at FROM tasks WHERE state = 'pending' GROUP BY kind";
         let mut earliest: Option<u64> = None;
         for row in self.rows(next, &[])? {
-            if TaskKind::parse(&row.get::<String>("kind")?).is_some() {
-                let at_ms: u64 = row.get("next_at")?;
-                earliest = Some(earliest.map_or(at_ms, |known| known.min(at_ms)));
+            let mut at_ms: u64 = row.get("next_at")?;
+            if TaskKind::parse(&row.get::<String>("kind")?).is_none() {
+                // Without an alarm nobody would attempt it when its version is back.
+                at_ms = at_ms.max(now_ms.saturating_add(NewerForm::WAIT_MS));
             }
+            earliest = Some(earliest.map_or(at_ms, |known| known.min(at_ms)));
         }
         Ok(earliest)
     }

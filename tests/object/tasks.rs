@@ -24,7 +24,7 @@ fn an_object_that_owes_nothing_has_no_table_and_reads_none() {
     let tasks = tasks(&disk);
     tasks.note_table(false);
     disk.watch();
-    assert_eq!(tasks.next_at().unwrap(), None);
+    assert_eq!(tasks.next_at(0).unwrap(), None);
     assert_eq!(tasks.due_kinds(9).unwrap(), []);
     assert_eq!(tasks.due(TaskKind::Webhook, 9).unwrap(), None);
     assert_eq!(tasks.records(TaskKind::Webhook, "").unwrap(), []);
@@ -43,12 +43,12 @@ fn tasks_of_a_kind_come_by_their_time_and_at_the_same_instant_by_their_id() {
         tasks.add(TaskKind::Cancel, id, "", at_ms).unwrap();
     }
     tasks.add(TaskKind::Webhook, "0", "", 1).unwrap();
-    assert_eq!(tasks.next_at().unwrap(), Some(1));
+    assert_eq!(tasks.next_at(0).unwrap(), Some(1));
     assert_eq!(tasks.due_kinds(0).unwrap(), []);
     assert_eq!(tasks.due_kinds(4).unwrap(), [TaskKind::Cancel, TaskKind::Webhook]);
     assert_eq!(ids(&tasks, TaskKind::Cancel, 8), ["c", "a", "b", "d"]);
     assert_eq!(ids(&tasks, TaskKind::Webhook, 8), ["0"]);
-    assert_eq!(tasks.next_at().unwrap(), Some(9));
+    assert_eq!(tasks.next_at(0).unwrap(), Some(9));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn what_became_of_an_attempt_is_not_written_into_a_task_that_came_in_the_place_o
         let old = tasks.due(TaskKind::Webhook, 1).unwrap().unwrap();
         tasks.withdraw(TaskKind::Webhook).unwrap();
         tasks.settle(&old, next.into()).unwrap();
-        assert_eq!(tasks.next_at().unwrap(), None, "{next:?}");
+        assert_eq!(tasks.next_at(0).unwrap(), None, "{next:?}");
         tasks.add(TaskKind::Webhook, "m", "new", 2).unwrap();
         tasks.settle(&old, next.into()).unwrap();
         let new = tasks.due(TaskKind::Webhook, 2).unwrap().unwrap();
@@ -82,7 +82,7 @@ fn what_became_of_an_attempt_is_not_written_into_a_task_that_came_in_the_place_o
         // An attempt that was stored already is not stored again.
         tasks.settle(&new, Next::Again(3).into()).unwrap();
         tasks.settle(&new, Next::Done.into()).unwrap();
-        assert_eq!(tasks.next_at().unwrap(), Some(3), "{next:?}");
+        assert_eq!(tasks.next_at(0).unwrap(), Some(3), "{next:?}");
         tasks.withdraw(TaskKind::Webhook).unwrap();
     }
 }
@@ -167,10 +167,10 @@ fn tasks_of_a_kind_that_this_version_does_not_know_wait_and_hold_nothing_up() {
     let tasks = tasks(&disk);
     tasks.add(TaskKind::Cancel, "one", "work", 5).unwrap();
     disk.write("INSERT INTO tasks VALUES ('pending', 'another', 'x', 1, 1, 0, NULL, 'work')");
-    assert_eq!(tasks.next_at().unwrap(), Some(5));
+    assert_eq!(tasks.next_at(9).unwrap(), Some(5));
     assert_eq!(tasks.due_kinds(9).unwrap(), [TaskKind::Cancel]);
     assert_eq!(ids(&tasks, TaskKind::Cancel, 9), ["one"]);
-    assert_eq!(tasks.next_at().unwrap(), None);
+    assert_eq!(tasks.next_at(9).unwrap(), Some(600_009), "the alarm rings on for its version");
     assert_eq!(disk.read("SELECT kind FROM tasks").len(), 1, "it is there for its version");
     tasks.erase().unwrap();
 }
@@ -185,7 +185,7 @@ fn finding_what_is_due_reads_no_task_that_has_ended() {
     ids(&tasks, TaskKind::Webhook, 1);
     tasks.add(TaskKind::Webhook, "last", "work", 2).unwrap();
     disk.watch();
-    assert_eq!(tasks.next_at().unwrap(), Some(2));
+    assert_eq!(tasks.next_at(0).unwrap(), Some(2));
     assert_eq!(tasks.due_kinds(2).unwrap(), [TaskKind::Webhook]);
     assert!(tasks.due(TaskKind::Webhook, 2).unwrap().is_some());
     for (statement, cost) in disk.statements() {

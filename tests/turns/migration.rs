@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use aptix_edge::persistence::{
+    Chain, ForkOrigin, Ladder, Lease, OtherContexts, PendingResponse, PendingRetrieval,
+    SessionState, Spent, SteerCounts, TurnProgress, TurnTrace, Window,
+};
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::*;
@@ -15,6 +20,9 @@ const PINNED: &str = include_str!("../fixtures/storage/version_15.sql");
 /// The same of a session without the tables of calls, which it has from its first turn with several model calls on.
 const WITHOUT_CALL_TABLES: &str =
     include_str!("../fixtures/storage/version_15_without_call_tables.sql");
+
+/// The members of what rows of the present form hold as JSON.
+const MEMBERS: &str = include_str!("../fixtures/storage/members_15.txt");
 
 /// The same two in each form that is read.
 const ALL_PINNED: [(&str, &str); 3] = [
@@ -134,6 +142,33 @@ fn the_present_form_is_pinned_and_has_the_tables_of_a_new_session() {
     }
 }
 
+/// The members of a stored object, as its refusal of another one names them.
+fn members<T: DeserializeOwned>(name: &str) -> String {
+    let refused = serde_json::from_str::<T>(r#"{"?":0}"#).err().unwrap().to_string();
+    let names: Vec<_> = refused.split('`').skip(3).step_by(2).collect();
+    format!("{name}: {}\n", names.join(" "))
+}
+
+#[test]
+fn a_new_member_of_what_is_stored_is_a_new_form_since_the_version_before_refuses_it() {
+    let stored = [
+        members::<SessionState>("SessionState"),
+        members::<Lease>("Lease"),
+        members::<Chain>("Chain"),
+        members::<Window>("Window"),
+        members::<Ladder>("Ladder"),
+        members::<OtherContexts>("OtherContexts"),
+        members::<ForkOrigin>("ForkOrigin"),
+        members::<TurnProgress>("TurnProgress"),
+        members::<PendingRetrieval>("PendingRetrieval"),
+        members::<PendingResponse>("PendingResponse"),
+        members::<SteerCounts>("SteerCounts"),
+        members::<TurnTrace>("TurnTrace"),
+        members::<Spent>("Spent"),
+    ];
+    assert_eq!(stored.concat(), MEMBERS, "make a form, and pin its members by hand");
+}
+
 #[test]
 fn a_pinned_session_is_the_same_session_and_goes_on() {
     for (pinned, _) in ALL_PINNED {
@@ -240,6 +275,26 @@ fn an_object_of_a_newer_form_says_so_once_and_its_alarm_waits_for_that_version()
     bed.disk.write(&format!("UPDATE session SET schema_version = {FORM}"));
     bed.restart();
     bed.post(&turn("next", "Five")).final_text();
+}
+
+#[test]
+fn what_only_a_newer_version_knows_how_to_do_waits_for_it_with_its_alarm() {
+    let owed = "CREATE TABLE tasks (state TEXT, kind TEXT, id TEXT, created_at INTEGER,
+        next_at INTEGER, attempts INTEGER, last_status INTEGER, work TEXT,
+        PRIMARY KEY (state, kind, id)) WITHOUT ROWID;
+        INSERT INTO tasks VALUES ('pending', 'newer', 'x', 1, 1, 0, NULL, 'work')";
+    for is_erased in [false, true] {
+        let bed = plain();
+        if is_erased {
+            bed.try_erase().unwrap().result();
+        }
+        bed.disk.write(owed);
+        bed.restart();
+        let begin = bed.world.executor.now_ms();
+        bed.try_alarm().unwrap();
+        assert!(bed.world.alarm_at.get().unwrap() >= begin + 600_000, "erased: {is_erased}");
+        assert_eq!(bed.disk.read("SELECT kind FROM tasks").len(), 1, "erased: {is_erased}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Tokens of users (interface §13): whoever cancels and whoever erases has spent what went out.
 
-use aptix_edge::ports::ObjectClass;
+use aptix_edge::ports::{INNER_PROTOCOL, ObjectClass};
 use bed::*;
 use serde_json::json;
 
@@ -117,6 +117,22 @@ fn a_user_s_object_that_begins_again_while_a_session_takes_a_lease_is_asked_once
     bed.world.begins_again.set(Some(ObjectClass::User));
     bed.say("alice", "a", "t2", "Hello").final_text();
     assert_eq!(bed.world.begins_again.get(), None);
+}
+
+#[test]
+fn a_turn_whose_user_s_object_is_of_another_version_goes_on_when_it_is_sent_again() {
+    let bed = people();
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Budget"] =
+            json!({ "UserTokensPerDay": 2_000, "Lease": 1 });
+    });
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.world.objects_protocol.set(INNER_PROTOCOL + 1);
+    let refused = bed.say("alice", "a", "t2", "Hello");
+    assert_eq!(refused.failure(), (503, "overloaded"));
+    assert_eq!(refused.headers["Retry-After"], "5");
+    bed.world.objects_protocol.set(INNER_PROTOCOL);
+    bed.say("alice", "a", "t2", "Hello").final_text();
 }
 
 #[test]

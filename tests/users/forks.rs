@@ -1,6 +1,7 @@
 //! Forks of a user's sessions: who may make one, the list that shows it, and what an erasure or a revocation does to one
 //! that is being made.
 
+use aptix_edge::ports::ObjectClass;
 use bed::*;
 use serde_json::{Value, json};
 
@@ -71,6 +72,27 @@ fn whoever_reads_the_list_ends_no_fork_that_takes_minutes() {
     assert_eq!(made.status, 201, "{}", made.text);
     assert_eq!(bed.wait(&listed).unwrap().status, 200);
     assert_eq!(bed.list("alice", "").len(), 2);
+}
+
+#[test]
+fn a_fork_that_a_deploy_cuts_is_built_though_the_user_s_object_begins_again_too() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "One").final_text();
+    bed.ring_for(1);
+    let made = bed.send_as("alice", "POST", "/sessions/a/fork", &fork_body("f"));
+    let is_begun = |bed: &Bed| {
+        let sessions = bed.world.sessions.borrow();
+        let attempted = r#"SELECT 1 FROM fork WHERE build LIKE '%"attempts":1,%'"#;
+        sessions.get("local/~alice/f").is_some_and(|fork| !fork.disk.read(attempted).is_empty())
+    };
+    bed.run_until(is_begun, "the build is attempted");
+    bed.world.session("local/~alice/f").restart(&bed.world);
+    bed.world.begins_again.set(Some(ObjectClass::User));
+    bed.wait(&made);
+    bed.ring_for(3);
+    assert_eq!(bed.world.begins_again.get(), None);
+    assert_eq!(bed.list("alice", "").len(), 2);
+    bed.say("alice", "f", "t2", "Go on").final_text();
 }
 
 #[test]

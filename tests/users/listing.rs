@@ -336,6 +336,24 @@ fn a_list_that_an_earlier_version_stored_stays_the_same_after_an_upgrade() {
     assert_eq!(user.disk.read("SELECT schema_version FROM user")[0]["schema_version"], 2);
 }
 
+#[test]
+fn a_list_that_a_newer_version_wrote_stays_closed_and_its_object_says_so_once() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    bed.ring_for(1);
+    let user = bed.world.user("local/~alice");
+    user.disk.write("UPDATE user SET schema_version = schema_version + 1");
+    user.restart(&bed.world);
+    for _ in 0..2 {
+        assert_eq!(bed.ask_as("alice", "GET", "/sessions", "").failure(), (500, "internal"));
+        assert_eq!(bed.say("alice", "b", "t1", "Hello").failure(), (500, "internal"));
+    }
+    // A session that has begun goes on.
+    bed.say("alice", "a", "t2", "Hello again").final_text();
+    let log = bed.world.log.borrow();
+    assert_eq!(log.iter().filter(|line| line["event"] == "newer_form").count(), 1);
+}
+
 /// The index of a user with one session, which has not begun.
 fn registered_at_1() -> (UserIndex<SqliteDatabase>, Registration) {
     let index = UserIndex::new(Disk::new().database());

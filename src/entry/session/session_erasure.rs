@@ -143,7 +143,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         let is_empty = self.store.session()?.is_none() && !self.store.is_building_fork()?;
         // The alarm is set for what is owed all the same.
-        if is_empty && self.store.tasks().next_at()?.is_none() {
+        if is_empty && self.store.tasks().next_at(self.platform.now_ms())?.is_none() {
             // Freeing the storage deletes the alarm. A turn that begins meanwhile sets a new one.
             self.alarm.forget();
             self.store.forget();

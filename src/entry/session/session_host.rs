@@ -16,8 +16,7 @@ use super::reporting::{Reporter, report_failed};
 use super::running::Running;
 use super::session_stream::SessionStream;
 use crate::contract::{
-    CallerRecord, ErrorCode, Fault, Result, SessionId, TraceContext, TurnId, no_session, no_turn,
-    release,
+    CallerRecord, Fault, Result, SessionId, TraceContext, TurnId, no_session, no_turn, release,
 };
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::object_host::{ObjectHost, responded};
@@ -114,11 +113,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
             if self.is_void_without_a_session(&grants).await {
                 return Err(credential_expired().into());
             }
-            let is_internal = |fault: &Fault| fault.code == ErrorCode::Internal;
-            let is_fault = |faults: &Vec<Fault>| faults.iter().any(is_internal);
-            if responded.as_ref().is_err_and(is_fault) {
-                self.says_newer_form();
-            }
+            self.note_refusal(&responded);
             responded
         };
         let mut response = responded(self.platform.as_ref(), head, respond).await;

@@ -65,7 +65,9 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for UserHost<P, D> {
         body: impl ArrivingBody,
     ) -> PlainResponse {
         let respond = async |_: Option<&RequestId>, caller: ForwardedCaller| {
-            self.respond(source, head, &caller.grants, body).await
+            let responded = self.respond(source, head, &caller.grants, body).await;
+            self.note_refusal(&responded);
+            responded
         };
         responded(self.platform.as_ref(), head, respond).await
     }

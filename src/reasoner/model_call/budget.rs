@@ -9,7 +9,7 @@ use crate::contract::{ErrorCode, Fault, Result};
 use crate::encoding::timestamp;
 use crate::object::{ask, asked_again};
 use crate::persistence::Lease;
-use crate::ports::{Database, Platform, user_name};
+use crate::ports::{Database, HttpFault, Platform, user_name};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, is_same_day};
 
@@ -19,12 +19,16 @@ const SESSION_SPENT: &str = "The session has spent the tokens that its agent con
 /// A session stops spending so long before its lease returns, in milliseconds: clocks differ.
 const MARGIN_MS: u64 = 10 * 60 * 1000;
 
+/// When a turn is to be sent again whose user's object is of another version, in milliseconds.
+const RETRY_AFTER_MS: u64 = 5_000;
+
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Takes a lease where the user's tokens are bounded and nothing is left. The next write of the session's row
     /// keeps it.
     ///
     /// # Errors
-    /// `budget_exceeded` where the user has none left, `internal` where the user's object gives no reply.
+    /// `budget_exceeded` where the user has none left. Where the user's object gives no reply, `overloaded` while a deploy takes
+    /// hold, else `internal`.
     pub(crate) async fn take_lease(&self, running: &mut RunningTurn<'_>) -> Result<()> {
         let (Some(tenant), Some(user)) = (self.platform.tenant(), self.platform.user()) else {
             return Ok(());
@@ -62,7 +66,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         // A session that was given a lease and does not know gets the same again.
         let asked =
             asked_again(async || ask(self.platform.as_ref(), object, &question).await).await;
-        match asked.map_err(|_| no_lease())? {
+        match asked.map_err(|fault| no_lease(&fault))? {
             LeaseReply::Granted { id, tokens, granted_at } => {
                 let state = &running.session.state;
                 let total = state.total_tokens;
@@ -87,10 +91,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 }
 
-fn no_lease() -> Fault {
-    Fault::internal(
-        "The user's tokens could not be counted, so the model was not called. Send the same request again.",
-    )
+fn no_lease(fault: &HttpFault) -> Fault {
+    let message = "The user's tokens could not be counted, so the model was not called. Send the same request again.";
+    match fault {
+        HttpFault::OtherVersion | HttpFault::Passing(_) => {
+            Fault::new(ErrorCode::Overloaded, message).with("RetryAfterMs", RETRY_AFTER_MS)
+        }
+        HttpFault::Lost(_) => Fault::internal(message),
+    }
 }
 
 /// Refuses a call that would begin at or over the budget of its turn or its session. `under_way` are tokens that are not

@@ -225,6 +225,22 @@ fn eight_attempts_are_made_at_the_times_of_the_schedule_and_then_the_message_is_
 }
 
 #[test]
+fn a_message_that_another_version_has_written_waits_for_that_version() {
+    let bed = told();
+    bed.world.webhooks.script(vec![WebhookAnswer::Reply(HttpReply::new(500, "no"))]);
+    bed.post(&turn("t1", "One")).final_text();
+    bed.settle();
+    bed.disk.write("UPDATE tasks SET work = '{\"newer\":' || work || '}'");
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 10_000);
+    bed.alarm();
+    bed.settle();
+    assert_eq!((waiting(&bed), bed.world.webhooks.received().len()), (1, 1));
+    bed.disk.write("UPDATE tasks SET work = json_extract(work, '$.newer')");
+    deliver_all(&bed);
+    assert_eq!(states(&bed, "t1")[0]["State"], "delivered");
+}
+
+#[test]
 fn a_status_decides_what_becomes_of_a_message() {
     let reply = |status: u16| HttpReply::new(status, "");
     let elsewhere = reply(307).with("location", URL);

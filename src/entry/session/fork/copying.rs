@@ -9,7 +9,7 @@ use super::super::session_host::SessionHost;
 use super::questions::{PartQuestion, PartReply, SessionPart};
 use super::request::turn_not_ended;
 use crate::contract::{ErrorCode, Fault, Result, no_session};
-use crate::entry::other_version::unanswered;
+use crate::entry::other_version::{other_version, unanswered};
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::{credential_expired, object_failed};
 use crate::object::{Next, Task, ask};
@@ -70,7 +70,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             match registered {
                 Ok(incarnation) if incarnation == build.incarnation => {}
                 Ok(_) => return Err(self.given_up(erased_meanwhile())),
-                Err(fault) if fault.code == ErrorCode::Internal => return Err(fault),
+                // Also where the user's object begins again with a deploy, or is of another version.
+                Err(fault) if fault.http_status() >= 500 => return Err(fault),
                 Err(fault) => return Err(self.given_up(fault)),
             }
             if build.is_of_other_form() {
@@ -84,8 +85,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 ForkStep::Head => {
                     let head = self.asked_head(&build).await?;
                     if head.is_of_other_form() {
-                        let message = "Two versions of the service are deployed at once. Send the same request again.";
-                        return Err(Fault::internal(message));
+                        return Err(other_version());
                     }
                     self.store.add_fork_head(&mut self.current(id)?, head)?;
                 }

@@ -26,10 +26,15 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
         };
         let message = serde_json::from_str::<WebhookMessage>(&task.work);
         let (Ok(place), Ok(message)) = (MessagePlace::of(&task.id), message) else {
-            // Another version has written it. Those behind it do not wait for it.
-            let fault = unreadable_column("work");
-            platform.log(failure_line("webhook_failed", "error", &fault));
-            return Ok(Next::GivenUp.into());
+            // Another version has written it, which may come back. Those behind it do not wait for it.
+            let wait = next_wait_ms(task.attempts.saturating_add(1), None, platform.random());
+            let (event, level) = match wait {
+                Some(_) => ("webhook_retry", "warn"),
+                None => ("webhook_failed", "error"),
+            };
+            platform.log(failure_line(event, level, &unreadable_column("work")));
+            let again = |wait| Next::Again(platform.now_ms().saturating_add(wait));
+            return Ok(wait.map_or(Next::GivenUp, again).into());
         };
         let (turn_id, id) = (message.turn_id, message.message_id);
         let outcome = match catalog.webhook(place.webhook) {
