@@ -25,6 +25,10 @@ pub(super) enum ArtifactKind<'a> {
 pub(super) fn classify(artifact: &InputArtifact) -> ArtifactKind<'_> {
     let encoded = match &artifact.content {
         ArtifactContent::Text(text) => return ArtifactKind::Text(text.into()),
+        // Services refuse a picture or a document without bytes, and the turn would fail with it.
+        ArtifactContent::Base64(encoded) if encoded.is_empty() => {
+            return ArtifactKind::Text(encoded.into());
+        }
         ArtifactContent::Base64(encoded) => encoded,
     };
     let mime = media_type(artifact);

@@ -34,7 +34,9 @@ pub use output_format::OutputFormat;
 pub(crate) use plain_words::{plain_model_message, plain_user_message};
 pub use retrieved_chunks::{RecomposedMessage, RetrievedMaterial, add_retrieved};
 pub(crate) use shortened_output::shortened_output;
-pub(crate) use solution_context::{shows_solution_context, without_solution_context};
+pub(crate) use solution_context::{
+    shows_solution_context, solution_context_of, without_solution_context,
+};
 pub(crate) use summary::{
     SummaryMessage, SummaryRequest, add_to_record, compose_summary_message,
     compose_summary_request, estimated_bytes, summary_in,

@@ -13,9 +13,16 @@ pub(super) const SOLUTION_CONTEXT: &str = "[SOLUTION CONTEXT]\n";
 
 /// Whether a user message shows a solution context.
 pub(crate) fn shows_solution_context(message: &RawValue) -> bool {
-    let ReadableItem::User(parts) = ReadableItem::read(message) else { return false };
-    let is_context = |part: &ReadablePart| matches!(part, ReadablePart::Text(text) if text.starts_with(SOLUTION_CONTEXT));
-    parts.iter().any(is_context)
+    solution_context_of(message).is_some()
+}
+
+/// The solution context that a user message shows.
+pub(crate) fn solution_context_of(message: &RawValue) -> Option<String> {
+    let ReadableItem::User(parts) = ReadableItem::read(message) else { return None };
+    parts.iter().find_map(|part| match part {
+        ReadablePart::Text(text) => text.strip_prefix(SOLUTION_CONTEXT).map(str::to_owned),
+        ReadablePart::Image | ReadablePart::File(_) => None,
+    })
 }
 
 /// A user message without its solution context; `None` when nothing else is in it.

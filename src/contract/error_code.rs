@@ -104,7 +104,7 @@ error_codes! {
         "The turn does not fit into the model's context window; send less at once.";
     UnsupportedMediaType = "unsupported_media_type", 415, Client, false, None,
         "The body must be sent as application/json.";
-    RateLimited = "rate_limited", 429, Nobody, true, None,
+    RateLimited = "rate_limited", 429, Client, true, None,
         "The key or the user has used up its rate; wait as Retry-After says and repeat the request.";
     Internal = "internal", 500, Operator, true, Some(Failed),
         "A fault of this service.";

@@ -55,12 +55,17 @@ impl InvokeResult {
 
     /// A failed invocation with all its faults. A failure without a fault gets an `internal` one.
     pub fn failure(faults: Vec<Fault>) -> Self {
+        Self::failure_with(faults, Vec::new())
+    }
+
+    /// The same with warnings.
+    pub fn failure_with(faults: Vec<Fault>, warnings: Vec<Warning>) -> Self {
         let errors = if faults.is_empty() {
             vec![Fault::internal("The invocation failed without naming a fault.")]
         } else {
             faults
         };
-        Self { successful: false, result: None, errors, warnings: Vec::new() }
+        Self { successful: false, result: None, errors, warnings }
     }
 
     /// 200, or the status of the first fault.

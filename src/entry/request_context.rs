@@ -50,14 +50,18 @@ impl RequestContext {
         self.catalog.as_ref().map_err(Fault::clone)
     }
 
-    /// The model that turns of a session call.
-    pub(super) fn model_of(&self, session: &Session) -> &str {
+    /// The model that a turn of a session calls. `service` is the agent context that the turn has fallen back to.
+    pub(super) fn model_of(&self, session: &Session, service: Option<&str>) -> &str {
         let catalog = self.catalog.as_ref().ok();
+        let agent = |id: &str| catalog.and_then(|catalog| catalog.agent_context(id));
         let conversation =
             catalog.and_then(|catalog| catalog.conversation_context(&session.conversation_context));
-        let agent = catalog.and_then(|catalog| catalog.agent_context(&session.agent_context));
         let of_conversation = conversation.and_then(|known| known.model.as_deref());
-        let named = of_conversation.or_else(|| agent.and_then(|known| known.model.as_deref()));
+        let named = match service.and_then(agent) {
+            // The conversation context's names one of the first service.
+            Some(service) => service.model.as_deref(),
+            None => of_conversation.or_else(|| agent(&session.agent_context)?.model.as_deref()),
+        };
         named.unwrap_or(&self.deployment.model)
     }
 

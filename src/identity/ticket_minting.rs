@@ -29,6 +29,11 @@ pub struct MintedTicket {
     expires_at: String,
     pub user: UserId,
     pub operations: Vec<Operation>,
+    /// For the log: how long it is valid, and how many sessions it names; `None` for all of the user's.
+    #[serde(skip)]
+    pub seconds: u64,
+    #[serde(skip)]
+    pub sessions: Option<usize>,
 }
 
 /// Mints a ticket under a new id, at `now_ms`.
@@ -82,6 +87,8 @@ pub fn mint(
         expires_at: timestamp(ticket.expires_at_s.saturating_mul(1000)),
         user: ticket.user,
         operations: ticket.operations,
+        seconds: ticket.expires_at_s.saturating_sub(now_s),
+        sessions: ticket.sessions.as_ref().map(Vec::len),
     })
 }
 

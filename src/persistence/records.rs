@@ -11,7 +11,7 @@ use super::other_contexts::OtherContexts;
 use super::progress::TurnProgress;
 use super::window::{Ladder, Window};
 use crate::contract::closed_list;
-use crate::contract::{InvokeResult, Result, SessionId, TurnId, TurnStatus, Usage};
+use crate::contract::{Fault, InvokeResult, Result, SessionId, TurnId, TurnStatus, Usage};
 use crate::encoding::sparse_object;
 use crate::ports::unreadable_column;
 
@@ -35,7 +35,7 @@ pub struct Session {
     pub solution_context: Option<String>,
     /// Hash of the solution context that the conversation last showed.
     pub solution_context_sent: Option<String>,
-    /// Hash of the tool list that the model service was last sent.
+    /// Hash of the tool list that the model service was last sent; `None` where hosted tools were left out of it.
     pub tools_sent: Option<String>,
     /// Id of the model's last response, which the next one continues.
     pub chain_head: Option<String>,
@@ -263,6 +263,12 @@ impl StoredOutcome {
     /// The outcome of a submission that ends with this `InvokeResult`.
     pub fn of(result: &InvokeResult, kept_segment: Option<u32>) -> Self {
         Self { http_status: result.http_status(), body: result.to_json(), kept_segment }
+    }
+
+    /// The outcome of a submission that ends without a result. What the turn was warned of holds all the same.
+    pub fn of_failure(fault: &Fault, turn: &Turn) -> Self {
+        let warnings = turn.progress.warnings.clone();
+        Self::of(&InvokeResult::failure_with(vec![fault.clone()], warnings), None)
     }
 }
 

@@ -161,7 +161,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             // The catalog may ask for a chain again, and none holds this output.
             running.session.drop_chain();
         }
-        running.session.tools_sent = Some(running.turn.tools.clone());
+        running.session.tools_sent = running.whole_tools().cloned();
         latch_tools(running);
         transcript.count(&mut running.session, &mut running.turn);
         let progress = &mut running.turn.progress;

@@ -5,6 +5,7 @@ use super::approval::tool_call;
 use super::compaction;
 use super::model_call::{Transcript, estimate_cost};
 use super::running_turn::{Reasoner, RunningTurn};
+use super::settlement::was_not_executed;
 use super::turn_ending::{TurnEnd, end_turn};
 use crate::catalog::BuiltInTool;
 use crate::contract::{
@@ -124,9 +125,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let aborted = fault.code == ErrorCode::TurnAborted;
         self.count_cut();
         self.run.report.borrow_mut().fail(&fault);
-        let stored = StoredOutcome::of(&fault.clone().into(), None);
         let kept = self.store.session_of_turn().and_then(|mut session| {
             let mut turn = self.store.turn_at(ordinal)?;
+            let stored = StoredOutcome::of_failure(&fault, &turn);
             self.note_trace(&mut turn);
             turn.progress.spent = self.run.report.borrow().spent;
             // What is spent is spent out of it, though no step has stored it.
@@ -153,13 +154,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 })
             })?;
             self.run.report.borrow_mut().end(&turn);
-            Ok(())
+            Ok(stored)
         });
-        match kept {
-            Ok(()) => stored,
-            // Storage still says `running`, so the turn is resumed later. The client gets the failure.
-            Err(fault) => StoredOutcome::of(&fault.into(), None),
-        }
+        // Where the storage fails, it still says `running`, so the turn is resumed later. The client gets the failure.
+        kept.unwrap_or_else(|fault| StoredOutcome::of(&fault.into(), None))
     }
 
     /// The transcripts of the calls that the end of the run has cut off before they were counted.
@@ -172,13 +170,19 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         uncounted
     }
 
-    /// Counts what the end of the run has cut: the model call or the tools that were under way.
+    /// Counts what the end of the run has cut: the model call or the tools that were under way, and a call that was about
+    /// to go on at another service.
     fn count_cut(&self) {
         let (now, mut report) = (self.platform.now_ms(), self.run.report.borrow_mut());
         if let Some(transcript) = self.run.under_way.borrow_mut().as_mut()
             && !std::mem::replace(&mut transcript.counted, true)
         {
             report.count_model_call(transcript.started_at, now);
+        }
+        // One that another service was to take over, and to which no call was made.
+        if let Some(failed) = self.run.taken_over.take() {
+            report.count_model_call(failed.started_at, failed.started_at + failed.duration_ms);
+            report.retries += failed.retries.len().saturating_sub(1) as u32;
         }
         report.cut_tools(now);
     }
@@ -193,7 +197,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     ) -> Result<Vec<ToolResult>> {
         let mut shown = Vec::new();
         for (name, mut result) in self.store.server_results(turn.ordinal)? {
-            if BuiltInTool::parse(&name).is_some() {
+            if BuiltInTool::parse(&name).is_some() || was_not_executed(&result) {
                 continue;
             }
             if let ToolOutcome::Result(json) = &mut result.outcome {

@@ -150,6 +150,12 @@ impl<'a> RunningTurn<'a> {
         self.own_tools.as_ref().unwrap_or(&self.tools)
     }
 
+    /// The hash of the turn's tools, where the model service is offered all of them.
+    pub(super) fn whole_tools(&self) -> Option<&String> {
+        let is_whole = self.offered_tools().0.len() == self.tools.0.len();
+        Some(&self.turn.tools).filter(|_| is_whole)
+    }
+
     /// Whether the model service keeps the responses of the session, so that each call continues the one
     /// before.
     pub(super) fn is_chained(&self) -> bool {

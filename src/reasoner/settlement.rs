@@ -64,6 +64,14 @@ pub(super) fn missing_result(tool_call_id: &str, why: NoResult<'_>) -> ToolResul
     }
 }
 
+/// Whether a result says that the server did not execute the call: another turn came before the repeat of its own one.
+pub(super) fn was_not_executed(result: &ToolResult) -> bool {
+    [Abandonment::Ended, Abandonment::Overtaken].into_iter().any(|why| {
+        let settled = NoResult::Abandoned { may_have_run: false, why };
+        *result == missing_result(&result.tool_call_id, settled)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

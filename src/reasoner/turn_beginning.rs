@@ -6,13 +6,19 @@
 //! fails has written nothing; it fails with `internal` when the storage does. What has to be set before the
 //! step, such as the alarm, is passed in as `before_writing`.
 
+use serde_json::value::RawValue;
+
 use super::approval::ResultIntake;
+use super::compaction;
 use super::retrieval_step::pending_retrieval;
 use super::running_turn::{SEGMENTS_OF_AN_ATTEMPT, StartedTurn};
 use super::settlement::{outputs_of, settle_open_calls};
 use super::tool_results::match_results;
 use crate::catalog::{Catalog, ConversationContext, Mode};
-use crate::composition::{Abandonment, ComposedTurn, TurnMaterial, compose_turn};
+use crate::composition::{
+    Abandonment, ComposedTurn, TurnMaterial, compose_turn, solution_context_of,
+    without_solution_context,
+};
 use crate::contract::{
     CatalogStamp, Fault, Result, ToolResult, TraceContext, TurnStatus, UserTurn, UserWarning,
     json_text,
@@ -256,6 +262,13 @@ pub(crate) fn resume_turn<D: Database>(
             return store.begin_resumption(&mut session, &mut turn, now_ms);
         }
         store.give_up_pending(&session, &mut turn, now_ms)?;
+        // The attempt after a failure forgets from which window the turn began.
+        if turn.status != TurnStatus::Running
+            && let Some(warning) =
+                compaction::user_warning(&turn.progress, &session.state.window, None)
+        {
+            warning.add_once(&mut turn.progress.user_warnings);
+        }
         let own_calls = session.open_calls_of(turn.ordinal).is_some();
         // The turn's next model call takes them.
         let waiting = &mut session.state.waiting_steers_turn;
@@ -277,7 +290,10 @@ pub(crate) fn resume_turn<D: Database>(
             !owes_steers_alone || store.readmit_message(turn.ordinal, session.acknowledged)?;
         let repeated_message = match own_calls || owes_its_own && sends_message {
             true => None,
-            false => store.message_of(turn.ordinal)?,
+            false => {
+                let message = store.message_of(turn.ordinal)?;
+                message.map(|message| without_old_context(&session, message)).transpose()?
+            }
         };
         let repeated_message = repeated_message.as_deref();
         store.begin_attempt(
@@ -289,6 +305,20 @@ pub(crate) fn resume_turn<D: Database>(
         )
     })?;
     Ok(StartedTurn { turn, tools: None, waited_ms: None })
+}
+
+/// A turn's message, a JSON array of one item, as it is sent once more: without a solution context that another one has
+/// replaced since. The model would take it for the present one, and a refusal of it would blame that one.
+fn without_old_context(session: &Session, message: String) -> Result<String> {
+    let lost = |_| Fault::internal("The session's storage lost the turn's message.");
+    let [item]: [&RawValue; 1] = serde_json::from_str(&message).map_err(lost)?;
+    // Storage names a text by this hash.
+    let shown = solution_context_of(item).map(|text| sha256_hex(text.as_bytes()));
+    if shown.is_none() || shown == session.solution_context {
+        return Ok(message);
+    }
+    let left = without_solution_context(item)?.map(|left| format!("[{}]", left.get()));
+    Ok(left.unwrap_or(message))
 }
 
 /// Whether the solution context that the session has from this request on is the one that the model service refused.

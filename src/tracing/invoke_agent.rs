@@ -3,12 +3,14 @@
 
 use super::service::provider_of;
 use super::{TracedIds, names, text_if};
-use crate::contract::{ErrorCode, TraceContext, TurnStatus};
+use crate::contract::{ErrorCode, TraceContext, TurnStatus, UserId};
 use crate::ports::TraceSpan;
 
 /// A run of a submission, when it begins.
 pub struct AgentInvocation<'a> {
     pub tenant: &'a str,
+    /// Whose session it is, where that is not the tenant's own.
+    pub user: Option<&'a UserId>,
     pub session_id: &'a str,
     pub ids: TracedIds,
     pub conversation_context: &'a str,
@@ -52,7 +54,7 @@ impl AgentInvocation<'_> {
         span.text(names::PRODUCT_VERSION, self.version);
         span.text(names::TENANT, self.tenant);
         span.text(names::CATALOG, self.catalog);
-        let session = self.ids.name(self.tenant, self.session_id);
+        let session = self.ids.name(self.tenant, self.user, self.session_id);
         text_if(span, names::CONVERSATION, session.as_deref());
         span.number(names::ATTEMPT, self.attempt.into());
         if let Some(waited_ms) = self.waited_ms {

@@ -23,7 +23,7 @@ impl TurnRetrieval<'_> {
     /// Sets all attributes.
     pub fn describe(&self, span: &impl TraceSpan) {
         span.text(names::OPERATION, "retrieval");
-        let workspace = self.ids.name(self.tenant, self.workspace_id);
+        let workspace = self.ids.name(self.tenant, None, self.workspace_id);
         text_if(span, names::DATA_SOURCE, workspace.as_deref());
         span.number(names::TOP_K, self.limit.into());
         span.number(names::CHUNKS, self.chunks as f64);

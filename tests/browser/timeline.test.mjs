@@ -52,19 +52,29 @@ test('a human is waited for once, however many calls wait, and a refused call ha
   assert.equal(spentOn(inspected).find(({ name }) => name === 'The client and its user').ms, 400);
 });
 
+test('a tool that has failed its turn is shown without a result', () => {
+  const ToolCalls = [{ ModelCall: 0, ToolCallId: 'a', Name: 'look', RunsOn: 'server' }];
+  const rowOf = (endedAt) => timelineOf(turn({ ModelCalls: [call(1, 0, 100)], ToolCalls }, endedAt), [], 150).rows.at(-1);
+  assert.deepEqual([rowOf(150).told, rowOf(150).spans[0].look], ['no result', 'bad']);
+  assert.equal(rowOf(undefined).spans[0].look, 'tool');
+});
+
 test('a call that was refused for length stands before the compaction that followed, however the trace orders them', () => {
   const ModelCalls = [
     call(2, 50, 40, { Summary: true }),
     call(1, 10, 30, { Fault: { ErrorCode: 'context_window_exceeded', Message: '' }, Usage: null }),
     call(3, 100, 60, { Rebuilt: true }),
   ];
+  // A tool's call is told by the number of calls before it whose output was kept.
+  const ToolCalls = [{ ModelCall: 0, ToolCallId: 'a', Name: 'look', RunsOn: 'server', ExecutionMs: 5, Successful: true }];
   const Compactions = [{ Reason: 'refused', ItemsBefore: 9, ItemsAfter: 3, TurnsLeftOut: 1, SummaryBytes: 120 }];
-  const timeline = timelineOf(turn({ ModelCalls, Compactions }, 160), [], 0);
+  const timeline = timelineOf(turn({ ModelCalls, ToolCalls, Compactions }, 170), [], 0);
   assert.deepEqual(spans(timeline).slice(1), [
     ['Model call 1', 'bad 10-40'],
     ['Compaction', 'wait 50-50'],
     ['Summary of earlier turns', 'model 50-90'],
     ['Model call 2', 'model 100-160'],
+    ['look', 'tool 160-165'],
   ]);
   assert.equal(timeline.rows[2].told, 'the service refused the length · items: 9, then 3 · summary: 120 bytes · turns left out: 1');
   // One without a summary has no time of its own, and is told all the same.
@@ -109,7 +119,7 @@ test('of a turn that runs the call under way has its time, and composition ends 
 
 test('words that were added stand before the call that has them, with the call that was dropped for them', () => {
   const steer = (State, from, more) => ({ SteerId: 's', State, AcceptedAt: time(from), Interrupted: false, ...more });
-  const Steers = [steer('delivered', 60, { ModelCall: 1, WaitedMs: 40, Interrupted: true }), steer('pending', 150)];
+  const Steers = [steer('delivered', 60, { ModelCall: 0, WaitedMs: 40, Interrupted: true }), steer('pending', 150)];
   const { rows } = timelineOf(turn({ ModelCalls: [call(1, 0, 70, { Interrupted: true, Usage: null }), call(2, 100, 80)], Steers }, 200), [], 0);
   assert.deepEqual(spans({ rows }).slice(1), [['Model call 1', 'dropped 0-70'], ['Words that were added', 'words 60-100'], ['Model call 2', 'model 100-180'], ['Words that were added', 'words 150-200']]);
   assert.deepEqual(rows.slice(1).map(({ told }) => told), [

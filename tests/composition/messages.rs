@@ -90,6 +90,20 @@ fn each_kind_of_artifact_goes_out_in_the_form_that_the_model_can_read() {
 }
 
 #[test]
+fn a_picture_or_a_document_without_bytes_is_an_empty_file_to_the_model() {
+    let turn = user_turn(json!({ "InputArtifacts": [
+        base64_artifact("a.png", Some("image/png"), ""),
+        base64_artifact("b.pdf", None, ""),
+    ] }));
+    let turn = composed(&turn, &later());
+    assert!(!turn.user.contains("base64,") && turn.user_warnings.is_empty(), "{}", turn.user);
+    for path in ["assets/a.png", "assets/b.pdf"] {
+        let block = Block::sent("chunk", format!("InputArtifacts: {path}"), 0);
+        assert!(turn.trace.contains(&block), "{:?}", turn.trace);
+    }
+}
+
+#[test]
 fn chunks_are_numbered_throughout_and_no_text_can_close_its_fence() {
     let turn = user_turn(json!({
         "Instruction": "Compare.",

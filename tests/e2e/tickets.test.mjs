@@ -258,7 +258,9 @@ test('a ticket stands in the URL of a stream alone, for one turn and a minute', 
     refused.push([`${stream}?Ticket=${await mint({ ...narrow, ...wider })}`]);
   }
   for (const [route, more] of refused) {
-    assert.deepEqual(refusalOf(await rig.get(route, more)), [401, 'unauthenticated'], route);
+    const answer = await rig.get(route, more);
+    assert.deepEqual(refusalOf(answer), [401, 'unauthenticated'], route);
+    assert.equal(answer.headers.get('referrer-policy'), 'no-referrer', route);
   }
 });
 

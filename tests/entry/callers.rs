@@ -317,6 +317,7 @@ fn a_ticket_in_the_url_of_anything_but_a_stream_is_refused_before_the_query_is_l
             bed.world.log.take();
             let heard = asked(&bed, "GET", target, &headers);
             assert_eq!(heard.failure(), (401, "unauthenticated"), "{target}");
+            assert_eq!(heard.headers["Referrer-Policy"], "no-referrer", "{target}");
             assert_eq!(bed.world.log.take()[0]["reason"], "ticket: not for a URL");
         }
     }

@@ -23,6 +23,16 @@ test('an export is read with the mark of an editor, and with names that every ob
   assert.equal(session.turns.length, 1);
 });
 
+test('words that were added are sent behind the calls whose output was kept, however many failed before', () => {
+  const ModelCalls = [{ Number: 1, Fault: { ErrorCode: 'upstream_rejected' } }, { Number: 2, Fault: null }, { Number: 3, Fault: null }];
+  const Steers = [{ SteerId: 'x', Interrupted: false, ModelCall: 1, Instruction: 'Also.' }];
+  const turn = { TurnId: '1', Status: 'completed', Submissions: [], Conversation: [], Composition: [], ModelCalls, Steers, ToolCalls: [], Tools: [] };
+  const file = path.join(folder, 'steered.json');
+  writeFileSync(file, JSON.stringify({ SessionId: 's', Turns: [turn] }));
+  const [{ before, interrupts }] = readSession(file).turns[0].steers;
+  assert.deepEqual([before, interrupts], [1, false]);
+});
+
 test('a turn whose answer has a line separator of Unicode is run, as any other one', async () => {
   const Result = { Kind: 'final', PrimaryOutputText: 'One\u2028two.' };
   const service = await serve((request, response) => {

@@ -168,6 +168,29 @@ fn a_turn_that_does_not_fit_alone_fails_and_the_next_one_works() {
 }
 
 #[test]
+fn a_turn_that_fails_behind_its_compaction_tells_of_it_when_it_is_repeated() {
+    let bed = Bed::new();
+    bed.world.model.counts.set(true);
+    bed.configure(|catalog| {
+        catalog["AgentContexts"]["default"]["Compaction"] = json!({ "Threshold": 1_500 });
+    });
+    for id in ["t1", "t2"] {
+        bed.post(&turn(id, &long("Words", 2_000))).final_text();
+    }
+    let asked = bed.post(&turn("t3", "Read [plan: client]")).calls();
+    bed.world.model.rules.refuse_by(|_, items| {
+        let is_output = |item: &ConversationItem| item.to_string().contains("xxx");
+        items.iter().any(is_output).then(|| http_error(401, json!({}), &[]))
+    });
+    let given = results("t3", &[(&asked[0], json!("x".repeat(2_500)))]);
+    assert_eq!(bed.post(&given).failure(), (502, "upstream_rejected"));
+    assert_eq!(compactions(&bed, "t3").len(), 1);
+    bed.world.model.rules.refuse_nothing();
+    let warned = bed.post(&given).result()["UserWarnings"].to_string();
+    assert!(warned.contains("The conversation had become too long"), "{warned}");
+}
+
+#[test]
 fn without_compaction_a_refusal_for_length_is_the_client_s() {
     let bed = Bed::new();
     bed.configure(|catalog| {

@@ -207,3 +207,27 @@ fn a_fork_of_an_earlier_turn_goes_on_under_the_context_of_that_turn() {
         bed.assert_chain_held();
     }
 }
+
+#[test]
+fn the_point_of_a_repeated_turn_that_lost_its_instance_names_the_contexts_that_it_ran_under() {
+    let bed = Bed::new();
+    bed.world.metered.replace(Some(Vec::new()));
+    put(&bed, "stored", Old::Serves);
+    bed.world.model.script([http_error(401, json!({}), &[])]);
+    bed.post(&said("t1", "Before")).failure();
+    put(&bed, "stored", Old::Leads);
+    bed.post(&turn("t2", "After")).final_text();
+    let asked = bed.world.model.requests();
+    bed.world.model.script([Reply::Silence, Reply::Silence]);
+    let _lost = bed.send(&said("t1", "Before"));
+    for calls in [1, 2] {
+        bed.run_until(|bed| bed.world.model.requests() == asked + calls, "the model is asked");
+        bed.restart();
+        bed.alarm();
+    }
+    bed.settle();
+    assert_eq!(bed.status("t1"), "failed");
+    let points = bed.world.metered.borrow();
+    let point = points.iter().flatten().last().unwrap();
+    assert_eq!(point.blobs[2..5], ["m-old", "old", "old"]);
+}

@@ -158,7 +158,13 @@ fn a_repeat_of_an_older_turn_closes_the_calls_that_another_failed_turn_left_open
         assert_eq!(bed.post(request).failure(), (500, "server_tool_failed"));
     }
     assert_eq!(bed.post(&one).final_text(), "Answer to One.");
-    assert_eq!(bed.post(&two).final_text(), "Answer to Two.");
+    let heard = bed.post(&two);
+    assert_eq!(heard.final_text(), "Answer to Two.");
+    let told = bed.world.model.conversation().outputs();
+    assert!(told.iter().any(|(_, output)| output.contains("was not executed")), "{told:?}");
+    // What the server has not executed is no result of its tools.
+    let shown = heard.result()["ToolResults"].to_string();
+    assert!(shown.contains("found") && !shown.contains("was not executed"), "{shown}");
     bed.assert_chain_held();
 }
 

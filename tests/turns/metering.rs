@@ -47,7 +47,7 @@ fn each_submission_writes_one_point_with_its_own_tokens() {
 }
 
 #[test]
-fn a_submission_whose_instance_was_lost_twice_has_its_point_too() {
+fn a_submission_whose_instance_was_lost_twice_has_its_point_and_its_line_too() {
     let bed = metered();
     bed.world.model.script([Reply::Silence, Reply::Silence]);
     let _lost = bed.send(&turn("t1", "One"));
@@ -63,6 +63,13 @@ fn a_submission_whose_instance_was_lost_twice_has_its_point_too() {
     let blobs = &points[0]["blobs"];
     assert_eq!((&blobs[2], &blobs[6]), (&json!("m"), &json!("turn_interrupted")));
     assert_eq!(blobs[7], bed.catalog_hash());
+    let log = bed.world.log.take();
+    let lines = log.into_iter().filter(|line| line["event"] == "submission");
+    let [line]: [Value; 1] = lines.collect::<Vec<_>>().try_into().unwrap();
+    let told = ["level", "turn", "http_status", "model"].map(|name| line[name].clone());
+    assert_eq!(told, [json!("error"), json!("t1"), json!(500), json!("m")]);
+    let report = ["status", "code", "attempts"].map(|name| line["report"][name].clone());
+    assert_eq!(report, [json!("failed"), json!("turn_interrupted"), json!(2)]);
 }
 
 #[test]

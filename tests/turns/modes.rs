@@ -88,6 +88,20 @@ fn text_beside_client_calls_is_shown_without_the_welcome_of_a_mode() {
 }
 
 #[test]
+fn a_repeated_turn_welcomes_nobody_to_a_mode_that_another_turn_has_left() {
+    let bed = Bed::new();
+    let request = turn("t1", "Change [plan: mode:ddr, server]");
+    bed.world.tools.script([ToolAnswer::Status(500)]);
+    assert_eq!(bed.post(&request).failure(), (500, "server_tool_failed"));
+    assert_eq!(bed.post(&turn("t2", "Back [plan: mode:general]")).final_text(), "Answer to Back.");
+    bed.world.model.script([say("Done.").into()]);
+    let heard = bed.post(&request);
+    assert_eq!(heard.final_text(), "Done.");
+    assert_eq!(heard.result()["ModeDisplayName"], "General");
+    bed.assert_chain_held();
+}
+
+#[test]
 fn each_of_several_mode_changes_gets_a_result_and_the_last_possible_one_holds() {
     let bed = Bed::new();
     let heard = bed.post(&turn("t1", "Change [plan: modes]"));

@@ -149,6 +149,32 @@ fn tools_are_sent_again_only_when_they_changed_if_the_context_says_so() {
 }
 
 #[test]
+fn a_service_that_keeps_tools_is_sent_them_when_its_hosted_tools_are_taken_away_or_given_back() {
+    let bed = Bed::new();
+    let offer = |offered: bool| {
+        bed.configure(|catalog| {
+            catalog["Modes"][0]["HostedTools"] = json!([{ "type": "web_search" }]);
+            catalog["AgentContexts"]["frugal"]["OfferHostedTools"] = json!(offered);
+        });
+    };
+    offer(true);
+    let frugal = json!({ "ConversationContextId": "frugal" });
+    bed.post(&with(turn("t1", "One"), frugal)).final_text();
+    bed.post(&turn("t2", "Two")).final_text();
+    offer(false);
+    bed.post(&turn("t3", "Three")).final_text();
+    offer(true);
+    bed.post(&turn("t4", "Four")).final_text();
+    bed.post(&turn("t5", "Five")).final_text();
+    let bodies = bed.world.model.bodies();
+    let sent = bodies.iter().map(|body| match &body["tools"] {
+        Value::Null => None,
+        tools => Some(tools.to_string().contains("web_search")),
+    });
+    assert_eq!(sent.collect::<Vec<_>>(), [Some(true), None, Some(false), Some(true), None]);
+}
+
+#[test]
 fn an_invalid_catalog_stops_runs_and_nothing_else() {
     let bed = Bed::new();
     let done = bed.post(&turn("t1", "Hello"));

@@ -143,3 +143,26 @@ fn a_solution_context_is_not_blamed_for_the_words_of_its_turn() {
         super::replays::assert_replays(&bed, how);
     }
 }
+
+#[test]
+fn a_turn_that_is_repeated_behind_another_context_does_not_bring_its_own_back() {
+    for is_refused in [false, true] {
+        let bed = refusing("its words");
+        let old = if is_refused { "Poison" } else { "Old" };
+        let first = given("t1", "One", old);
+        bed.world.model.spoil_after(0, Reply::Unreachable);
+        bed.post(&first).failure();
+        bed.world.model.mend();
+        assert!(!is_left_out(&bed.post(&given("t2", "Two", "New"))));
+        let heard = bed.post(&first);
+        assert!(!is_left_out(&heard));
+        assert_eq!(heard.final_text(), "Answer to One.");
+        let times = |context: &str| {
+            bed.world.model.conversation().heard(&format!("[SOLUTION CONTEXT]\n{context}"))
+        };
+        assert_eq!(times(old), usize::from(!is_refused));
+        assert!(!is_left_out(&bed.post(&turn("t3", "Three"))));
+        assert!(times("New") > 0);
+        bed.assert_chain_held();
+    }
+}

@@ -304,6 +304,20 @@ fn the_operator_says_how_sessions_stand_in_traces() {
 }
 
 #[test]
+fn sessions_of_one_id_are_a_conversation_for_each_user() {
+    let bed = traced();
+    let words = turn("t1", "One").to_string();
+    for user in ["alice", "bob"] {
+        let asked = bed.ask("POST", "/execute", &[("Aptix-User", user)], &words);
+        bed.wait(&asked).unwrap().final_text();
+        for name in ["invoke_agent default", "chat m"] {
+            let span = bed.world.spans.named(name).pop().unwrap();
+            assert_eq!(span["gen_ai.conversation.id"], traced_id(&format!("~{user}\ns")));
+        }
+    }
+}
+
+#[test]
 fn a_summary_is_a_model_call_with_a_purpose() {
     let bed = traced();
     bed.configure(|catalog| {

@@ -99,3 +99,22 @@ fn without_the_user_s_object_nothing_is_let_in_that_it_might_have_made_void() {
     assert_eq!(bed.ask_with(&ticket, "POST", "/tickets", "{}").failure(), (500, "internal"));
     assert_eq!(bed.asked("POST", "/workspaces/w/search", QUERY).status, 200, "a key needs none");
 }
+
+#[test]
+fn the_log_says_how_long_a_ticket_is_valid_and_how_many_sessions_it_names() {
+    let bed = people();
+    let minted = |heard: &Heard| {
+        let lines = bed.world.log.take();
+        let line = lines.into_iter().rfind(|line| line["event"] == "ticket").unwrap();
+        let ticket = heard.result()["Ticket"].as_str().unwrap().to_owned();
+        (ticket, line["seconds"].clone(), line["sessions"].clone())
+    };
+    let usual = bed.asked("POST", "/tickets", r#"{"User":"alice"}"#);
+    assert_eq!(minted(&usual).1, 600);
+    let short = r#"{"User":"alice","Sessions":["a","b"],"ExpiresInS":60}"#;
+    let (ticket, seconds, sessions) = minted(&bed.asked("POST", "/tickets", short));
+    assert_eq!((seconds, sessions), (60.into(), 2.into()));
+    let narrower = bed.ask_with(&ticket, "POST", "/tickets", r#"{"ExpiresInS":600}"#);
+    let (_, seconds, sessions) = minted(&narrower);
+    assert_eq!((seconds, sessions), (60.into(), 2.into()));
+}

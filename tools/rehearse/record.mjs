@@ -73,8 +73,8 @@ function steerOf({ SteerId, Interrupted, ModelCall, Sequence, Instruction, Input
   const entry = Sequence === undefined ? undefined : conversation.find((each) => each.Sequence === Sequence);
   const content = entry ? readMessage(entry.Items).request : { Instruction, InputArtifacts, ClipboardImages };
   if (ModelCall === undefined) return { request: { SteerId, ...content } };
-  // Summaries have no number of their own.
-  const places = modelCalls.flatMap(({ Summary }, place) => (Summary ? [] : [place]));
+  // Only calls whose output was kept have a number, and summaries have none.
+  const places = modelCalls.flatMap((call, place) => (call.Summary || !isHeard(call) ? [] : [place]));
   const before = modelCalls.slice(0, places[ModelCall] ?? modelCalls.length).filter(isHeard).length;
   // Words that came before the first call can come only while it is under way.
   return { request: { SteerId, ...content }, before, interrupts: Boolean(Interrupted) || before === 0 };

@@ -13,7 +13,7 @@ const FAILED = /^(?:internal|server_tool_failed|turn_interrupted|upstream_(?:una
 /** Nothing was done: the same request may pass when a turn has ended. */
 const LATER = /^(?:turn_in_progress|turn_not_ended)$/;
 const OPERATOR = /^(?:budget_exceeded|identity_unavailable|internal|catalog_invalid|iteration_limit_exceeded|server_tool_failed|upstream_(?:rejected|protocol))$/;
-const NOBODY = /^(?:turn_in_progress|rate_limited|turn_interrupted|overloaded|upstream_(?:unavailable|failed|timeout)|connection_lost)$/;
+const NOBODY = /^(?:turn_in_progress|turn_interrupted|overloaded|upstream_(?:unavailable|failed|timeout)|connection_lost)$/;
 
 /** What is known of an error besides what the service says. */
 interface About {

@@ -100,12 +100,10 @@ const said = (thrown: unknown): string => {
   }
 };
 
-/** A half of a character is none that a request can have: a text that was cut may end in one. */
-const failed = ({ ToolCallId }: ToolCall, message: string, ExecutionMs = 0) => ({
-  ToolCallId,
-  ErrorMessage: message.slice(0, LONGEST_MESSAGE).replace(/\p{Surrogate}/gu, "\ufffd"),
-  ExecutionMs,
-});
+/** An `ErrorMessage`. A half of a character is none that a request can have: a text that was cut may end in one. */
+export const worded = (message: string) => message.slice(0, LONGEST_MESSAGE).replace(/\p{Surrogate}/gu, "\ufffd");
+
+const failed = ({ ToolCallId }: ToolCall, message: string, ExecutionMs = 0) => ({ ToolCallId, ErrorMessage: worded(message), ExecutionMs });
 
 /** The tools as `ToolsJson` has them. */
 export const toolsJson = (tools: Omit<Tool, "run">[]) =>

@@ -78,7 +78,7 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
       const part = chat.messages[1].parts.find(({ toolName }) => toolName === 'send_mail');
       assert.deepEqual([part.state, part.input], ['approval-requested', { to: 'Ann' }]);
       assert.equal(rig.model.requests.length, 1, 'nothing is sent before the decision');
-      await chat.addToolApprovalResponse({ id: part.approval.id, approved, reason: approved ? undefined : 'wrong recipient' });
+      await chat.addToolApprovalResponse({ id: part.approval.id, approved, reason: approved ? 'by all means' : 'wrong recipient' });
       await eventually(() => shape(chat.messages[1]).some((said) => /sent\.$/i.test(said)), 'the turn has gone on');
       await done(chat);
       assert.equal(chat.error, undefined);
@@ -89,6 +89,19 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
       assert.equal(rig.tools.requests.filter(({ path }) => path === '/send_mail').length, approved ? 1 : 0);
       rig.clear();
     }
+  });
+
+  test(`AI SDK ${version}: the error of a tool of the page that was cut within a character is told`, async () => {
+    const chat = newChat(ai, { onToolCall: () => {} });
+    said(call('read', { path: 'a' }));
+    await chat.sendMessage({ text: 'Read a.' });
+    said(text('It is not there.'));
+    const { toolCallId } = chat.messages[1].parts.find(({ toolName }) => toolName === 'read');
+    await chat.addToolOutput({ tool: 'read', toolCallId, state: 'output-error', errorText: 'No \u{1f600}'.slice(0, -1) });
+    await eventually(() => shape(chat.messages[1]).includes('It is not there.'), 'the turn has gone on');
+    await done(chat);
+    assert.equal(chat.error, undefined);
+    assert.equal(rig.model.bodies.at(-1).input[0].output, '{"error":"No \ufffd"}');
   });
 
   test(`AI SDK ${version}: where another tab has answered first, a page that answers otherwise shows what came of that`, async () => {

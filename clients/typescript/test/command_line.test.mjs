@@ -7,14 +7,19 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { Rig, apiKeys, eventually } from '../../../tests/e2e/harness.mjs';
+import { Rig, apiKeys, eventually, httpTool } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
 import { Command, PROGRAM, command, noTerminal } from './command.mjs';
 
 const KEY = 'key-of-the-command-line';
 const TICKET_KEYS = JSON.stringify([{ Id: 'one', Secret: Buffer.alloc(32, 7).toString('base64') }]);
-const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }), TICKET_KEYS, TURN_ALARM_MS: '200' }, catalog: withApproval });
+function withTools(catalog, at) {
+  withApproval(catalog, at);
+  catalog.ServerTools.push(httpTool('look', at.toolUrl));
+  catalog.Modes[0].Tools.push('look');
+}
+const rig = new Rig({ vars: { AUTH: undefined, API_KEYS: apiKeys({ [KEY]: 'acme' }), TICKET_KEYS, TURN_ALARM_MS: '200' }, catalog: withTools });
 let folder, env;
 before(async () => {
   folder = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-commands-'));
@@ -78,6 +83,23 @@ syncBuiltinESMExports();
   assert.match(await says(['erase', 'kept', '--yes']), /Turns +1/);
   const { code, err } = await run(['turns', 'kept']);
   assert.deepEqual([code, err.startsWith('session_not_found: ')], [1, true]);
+});
+
+test('the trace has a tool call below the model call that made it, behind one that the service refused', async () => {
+  writeFileSync(path.join(folder, 'a.txt'), 'contents of a');
+  const lost = httpError(400, { code: 'previous_response_not_found', param: 'previous_response_id', message: 'It is gone.' });
+  rig.model.script(answer(text('Hello.')), lost, answer(call('read_file', { path: 'a.txt' })), answer(text('It is a.')));
+  await says(['chat', 'Hello.', '--session', 'refused-once']);
+  await says(['chat', 'What is a?', '--session', 'refused-once']);
+  const shape = (await says(['trace', 'refused-once'])).replaceAll(/ · .*/g, '').replace(/^turn \w+\n/, '');
+  assert.equal(shape, '├─ model call 1\n├─ model call 2\n│  └─ tool read_file\n└─ model call 3\n');
+});
+
+test('the trace says of a tool that has failed its turn that there is no result', async () => {
+  rig.tools.on('/look', 'It is down.', { status: 500 });
+  rig.model.script(answer(call('look', { for: 'it' })));
+  assert.equal((await run(['chat', 'Look.', '--no-tools', '--session', 'no-result'])).code, 1);
+  assert.match(await says(['trace', 'no-result']), /tool look · server · no result/);
 });
 
 test('the trace names the modes between which a turn has changed', async () => {

@@ -39,8 +39,6 @@ pub(super) struct Credentials {
 pub(super) struct Admitted {
     pub(super) caller: Caller,
     pub(super) ticket: Option<Box<Ticket>>,
-    /// The ticket stood in the URL.
-    pub(super) is_in_url: bool,
 }
 
 /// The faults of a request, and its caller once the credential is known.
@@ -111,12 +109,11 @@ impl Credentials {
         let presented = Presented::of(authorization.as_deref());
         let of_key = |caller| {
             let caller = for_user(head, of_tenant(head, caller)?)?;
-            Ok(Admitted { caller, ticket: None, is_in_url: false })
+            Ok(Admitted { caller, ticket: None })
         };
         if let Some(ticket) = query_members(head.target(), "Ticket").next() {
             let admitted = self.admit_ticket(head, &decoded(ticket)?, now_ms)?;
             let may_stand = admitted.ticket.as_ref().is_some_and(|t| t.may_stand_in_a_url(now_ms));
-            let admitted = Admitted { is_in_url: true, ..admitted };
             return if may_stand { Ok(admitted) } else { Err(unauthenticated(NOT_FOR_A_URL)) };
         }
         match (presented, &self.keyring, &self.tokens) {
@@ -126,7 +123,7 @@ impl Credentials {
                 let verified = tokens.verify(gateway, token).boxed_local().await;
                 let verified = verified.map_err(refused_token)?;
                 let caller = for_user(head, verified.caller())?;
-                Ok(Admitted { caller, ticket: None, is_in_url: false })
+                Ok(Admitted { caller, ticket: None })
             }
             (_, None, _) => of_key(Caller::local()),
             (Presented::Key(key), Some(keyring), _) => {
@@ -165,7 +162,7 @@ impl Credentials {
             return Err(unauthenticated("ticket: origin"));
         }
         let caller = for_user(head, ticket.clone().caller())?;
-        Ok(Admitted { caller, ticket: Some(Box::new(ticket)), is_in_url: false })
+        Ok(Admitted { caller, ticket: Some(Box::new(ticket)) })
     }
 }
 

@@ -89,7 +89,11 @@ impl FrontDoor {
             gateway.log(refusal_of(&refused, self.credentials.users, &id));
             FrontResponse::Own(Response::refusal(refused.faults))
         });
-        let response = response.with_id(&id);
+        let mut response = response.with_id(&id);
+        // Also of a refusal: the ticket may still hold.
+        if query_members(head.target(), "Ticket").next().is_some() {
+            response = response.with(vec![("Referrer-Policy", "no-referrer".to_owned())]);
+        }
         match origin {
             None => response,
             Some(origin) => response.with(permitted_headers(origin)),
@@ -236,11 +240,7 @@ impl FrontDoor {
         };
         let check_body = body.as_ref().map(HeldBody::check_later);
         match gateway.ask(&request, body).await {
-            Ok(response) => {
-                let private =
-                    admitted.is_in_url.then_some(("Referrer-Policy", "no-referrer".to_owned()));
-                Ok(FrontResponse::OfObject(response, private.into_iter().collect()))
-            }
+            Ok(response) => Ok(FrontResponse::OfObject(response, Vec::new())),
             Err(fault) => {
                 // Where its body had to give way, the object is not to blame.
                 check_body.map_or(Ok(()), |check| check())?;

@@ -30,7 +30,7 @@ pub(super) fn mint_ticket<G: Gateway>(
     needs: Option<Needs>,
     body: &[u8],
 ) -> Result<Response<G::Contents>, Vec<Fault>> {
-    let Admitted { caller, ticket, .. } = admitted;
+    let Admitted { caller, ticket } = admitted;
     needs.map_or(Ok(()), |needs| caller.permit(&needs, Subject::Nothing))?;
     let source = match (ticket, &caller.credential) {
         (Some(ticket), _) => TicketSource::Ticket(ticket.clone()),
@@ -43,13 +43,12 @@ pub(super) fn mint_ticket<G: Gateway>(
         }
     };
     let asked = parse_ticket_request(body, matches!(source, TicketSource::Key { .. }))?;
-    let (sessions, seconds) = (asked.sessions.as_ref().map(Vec::len), asked.expires_in_s);
     let id = format!("tk_{}", hex(&gateway.random_bytes()?));
     let minted = mint(&credentials.tickets, source, asked, id, arrival.received_at)?;
     let mut line = json!({
         "event": "ticket", "level": "info", "tenant": caller.tenant,
         "minted": minted.ticket_id, "operations": minted.operations,
-        "sessions": sessions, "seconds": seconds, "request_id": arrival.id.as_str(),
+        "sessions": minted.sessions, "seconds": minted.seconds, "request_id": arrival.id.as_str(),
     });
     if let Some(members) = line.as_object_mut() {
         members.extend(logged(caller.record(), &caller.tenant, credentials.users));

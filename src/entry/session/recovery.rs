@@ -1,7 +1,7 @@
 //! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
 //! resumed once, then it fails.
 
-use super::session_host::SessionHost;
+use super::session_host::{RunNames, SessionHost};
 use crate::contract::{ErrorCode, Fault, Result, TurnStatus};
 use crate::entry::request_context::RequestContext;
 use crate::persistence::{Session, StoredOutcome, Turn};
@@ -51,7 +51,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<()> {
         let (platform, store, now_ms) =
             (self.platform.as_ref(), &self.store, self.platform.now_ms());
-        let outcome = StoredOutcome::of(&fault.clone().into(), None);
+        let outcome = StoredOutcome::of_failure(&fault, turn);
         let (is_aborted, is_lost) =
             (fault.code == ErrorCode::TurnAborted, turn.status == TurnStatus::Running);
         if is_lost {
@@ -71,9 +71,17 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             now_ms,
         };
         let ensure_alarm = || self.ensure_alarm(context.deployment.turn_alarm_ms);
+        // With its end, a session that has run a turn of earlier contexts goes back to its own.
+        let ran = session.clone();
         end_turn(platform, store, session, turn, end, ensure_alarm)?;
-        let report = is_lost.then(|| RunSummary::lost(turn, context.model_of(session), &fault));
-        self.follow_end(context, session, report.as_ref(), None)
+        let model = context.model_of(&ran, turn.progress.service.as_deref());
+        let report = is_lost.then(|| RunSummary::lost(turn, model, &fault));
+        let line = report.as_ref().map(|report| {
+            let names = RunNames::of(turn, None, turn.progress.trace.id.clone());
+            let duration_ms = now_ms.saturating_sub(report.submission_began_at);
+            names.line(platform, &ran, outcome.http_status, duration_ms, report)
+        });
+        self.follow_end(context, &ran, report.as_ref(), line)
     }
 
     /// Resumes the turn that is stored as running but runs nowhere, or fails it after too many

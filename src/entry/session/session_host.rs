@@ -194,14 +194,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             id: own.map(|own| own.trace_id().to_owned()),
             caller: Rc::clone(&live.caller_trace),
         };
-        let names = RunNames {
-            turn_id: started.turn.turn_id.clone(),
-            request_id,
-            trace_id: trace.id.clone(),
-            model: context.model_of(&session).to_owned(),
-            // The line of a user's session names the user by itself.
-            caller: CallerRecord { user: None, ..started.turn.progress.caller.clone() },
-        };
+        let service = started.turn.progress.service.as_deref();
+        let model = context.model_of(&session, service).to_owned();
+        let names = RunNames::of(&started.turn, request_id, trace.id.clone());
         let text = Rc::clone(&live.text);
         let (host, of_run) = (self.clone(), context.clone());
         let start_tasks = Box::new(move || host.start_tasks(&of_run));
@@ -244,6 +239,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 end_of(&report, live.caller_trace.borrow().as_ref()).describe(span);
             }
             drop(span);
+            // A run may end before it calls the model.
+            report.model.get_or_insert(model);
             let line = names.line(platform, &session, outcome.http_status, duration_ms, &report);
             live.text.end(outcome);
             if let Err(fault) = host.follow_end(&context, &session, Some(&report), Some(line)) {
@@ -268,6 +265,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let span = self.platform.span(&AgentInvocation::name(agent))?;
         let begun = AgentInvocation {
             tenant: self.platform.tenant().unwrap_or_default(),
+            user: self.platform.user(),
             session_id: session.session_id.as_str(),
             ids: TracedIds::of(&context.deployment.trace_session_id),
             conversation_context: agent,
@@ -281,9 +279,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         Some(span)
     }
 
-    /// Does what follows the end of a submission, which is stored, whoever ended it. `report` is `None` for a turn that
-    /// waited for its client: its data point was written when it paused. `line` is a run's; a submission that nobody ran to
-    /// its end has none.
+    /// Does what follows the end of a submission, which is stored, whoever ended it. `report` and `line` are `None` for a
+    /// turn that waited for its client: they were written when it paused.
     pub(super) fn follow_end(
         &self,
         context: &RequestContext,
@@ -311,19 +308,24 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 }
 
 /// What names a run in the log.
-struct RunNames {
+pub(super) struct RunNames {
     turn_id: TurnId,
     request_id: Option<RequestId>,
     /// Of the trace that it is a part of.
     trace_id: Option<String>,
-    /// The one that the catalog names.
-    model: String,
     caller: CallerRecord,
 }
 
 impl RunNames {
+    /// Of a run of a turn. `trace_id` is that of the trace that the run is a part of.
+    pub(super) fn of(turn: &Turn, request: Option<RequestId>, trace_id: Option<String>) -> Self {
+        // The line of a user's session names the user by itself.
+        let caller = CallerRecord { user: None, ..turn.progress.caller.clone() };
+        Self { turn_id: turn.turn_id.clone(), request_id: request, trace_id, caller }
+    }
+
     /// The log's line for a run that has ended: what it was, who asked for it, what it asked, and what failed it.
-    fn line<P: Platform>(
+    pub(super) fn line<P: Platform>(
         &self,
         platform: &P,
         session: &Session,
@@ -342,7 +344,7 @@ impl RunNames {
         RequestId::sign(self.request_id.as_ref(), &mut line);
         let Some(members) = line.as_object_mut() else { return line };
         let mut add = |name: &str, value: Value| drop(members.insert(name.to_owned(), value));
-        add("model", report.model.as_deref().unwrap_or(&self.model).into());
+        add("model", report.model.as_deref().into());
         add("conversation_context", session.conversation_context.as_str().into());
         add("catalog", report.catalog.as_str().into());
         if let Some(trace_id) = &self.trace_id {

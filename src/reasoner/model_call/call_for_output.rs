@@ -45,10 +45,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.call_for_output(running, input).await
     }
 
-    /// The welcome message of a mode that was entered in this turn. None stands before JSON, which it
-    /// would spoil.
+    /// The welcome message of a mode that was entered in this turn, unless another turn has left it since. None stands
+    /// before JSON, which it would spoil.
     pub(crate) fn welcome(&self, running: &RunningTurn<'_>) -> Option<&str> {
-        let mode = self.catalog.mode(running.turn.progress.welcome.as_ref()?)?;
+        let entered = running.turn.progress.welcome.as_ref();
+        let mode = self.catalog.mode(entered.filter(|key| **key == running.session.mode)?)?;
         Some(mode.welcome_message.as_str())
             .filter(|text| !text.is_empty() && !self.parameters(running).text_is_json)
     }
@@ -81,7 +82,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let mode = self.catalog.mode(&running.session.mode);
         let resend = running.service().resend_tools
             || input.previous_response_id.is_none()
-            || running.session.tools_sent.as_ref() != Some(&running.turn.tools)
+            || running.session.tools_sent.is_none()
+            || running.session.tools_sent.as_ref() != running.whole_tools()
             // The service refuses a choice among tools that the request does not hold.
             || running.turn.progress.tool_choice.is_some();
         ModelRequest {

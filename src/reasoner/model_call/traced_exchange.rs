@@ -108,7 +108,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let open = span.open()?;
         let base_url = running.service().base_url.as_deref().unwrap_or(&self.deployment.base_url);
         let tenant = self.platform.tenant().unwrap_or_default();
-        let session = self.traced_ids().name(tenant, running.session.session_id.as_str());
+        let (user, id) = (self.platform.user(), running.session.session_id.as_str());
+        let session = self.traced_ids().name(tenant, user, id);
         let chat = Chat {
             model,
             base_url,

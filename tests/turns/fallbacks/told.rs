@@ -55,6 +55,26 @@ fn every_form_of_an_answer_has_the_warning_and_is_the_same() {
 }
 
 #[test]
+fn a_result_behind_a_fall_back_has_the_warning_also_where_the_turn_fails_or_is_cancelled() {
+    let bed = with_fallbacks();
+    bed.world.model.spoil_after(0, down());
+    bed.world.spare.spoil_after(1, http_error(401, json!({}), &[]));
+    let ids = bed.post(&turn("t1", "One [plan: client, server]")).calls();
+    let failed = bed.post(&results("t1", &[(&ids[0], json!(1))]));
+    assert_eq!(failed.failure(), (502, "upstream_rejected"));
+    assert_eq!(warnings(&failed), ["fallback_used"]);
+    assert_eq!(bed.turn("t1").result()["Outcome"], failed.body);
+    let bed = with_fallbacks();
+    bed.world.model.spoil_after(0, down());
+    bed.post(&turn("t1", "One [plan: client]")).calls();
+    bed.try_cancel("t1").unwrap();
+    let view = bed.turn("t1");
+    let outcome = &view.result()["Outcome"];
+    assert_eq!(outcome["Errors"][0]["ErrorCode"], "turn_aborted");
+    assert_eq!(outcome["Warnings"][0]["ErrorCode"], "fallback_used");
+}
+
+#[test]
 fn progress_tells_of_another_service_without_its_name() {
     let bed = with_fallbacks();
     bed.world.model.spoil_after(0, http_error(402, json!({}), &[]));
@@ -97,6 +117,27 @@ fn where_all_have_failed_the_first_failure_is_told_with_all_attempts_and_the_sho
     assert_eq!((&details["HttpStatus"], &details["Attempts"]), (&json!(401), &json!(3)));
     assert_eq!(details["Fallbacks"], 1);
     assert_eq!(bed.world.third.requests(), 0);
+}
+
+#[test]
+fn a_call_that_no_service_could_take_over_is_counted_as_the_trace_lists_it() {
+    let bed = with_fallbacks();
+    bed.configure(|catalog| {
+        add_fallbacks(catalog);
+        // A header whose secret is not set: no call is made there.
+        catalog["AgentContexts"]["spare"]["Headers"] = json!({ "X-Key": "${SPARE_KEY}" });
+    });
+    bed.world.metered.replace(Some(Vec::new()));
+    bed.world.model.spoil_after(0, down());
+    assert_eq!(bed.post(&turn("t1", "One")).failure(), (500, "internal"));
+    assert_eq!(services(&bed, "t1"), ["default [default]"]);
+    let log = bed.world.log.borrow();
+    let line = log.iter().find(|line| line["event"] == "submission").unwrap();
+    let report = &line["report"];
+    assert_eq!((&report["model_calls"], &report["retries"]), (&json!(1), &json!(1)));
+    let points = bed.world.metered.borrow();
+    let points: Vec<_> = points.iter().flatten().collect();
+    assert_eq!((points.len(), points[0].doubles[5]), (1, 1.0));
 }
 
 #[test]
@@ -145,6 +186,28 @@ fn trace_log_metering_and_spans_say_who_answered() {
     let models: Vec<&str> =
         points.as_ref().unwrap().iter().map(|point| point.blobs[2].as_str()).collect();
     assert_eq!(models, ["m", "spare", "spare"]);
+}
+
+#[test]
+fn log_and_metering_name_the_model_of_a_submission_that_calls_none() {
+    let bed = with_fallbacks();
+    bed.configure(|catalog| {
+        add_fallbacks(catalog);
+        catalog["ServerTools"][0]["Approval"] = json!("Always");
+    });
+    bed.world.metered.replace(Some(Vec::new()));
+    bed.world.model.spoil_after(0, down());
+    let paused = bed.post(&turn("t1", "One [plan: server]"));
+    bed.world.tools.think(|_| ToolAnswer::Status(500));
+    let decision = results("t1", &[(&paused.calls()[0], json!({ "Approved": true }))]);
+    assert_eq!(bed.post(&decision).failure(), (500, "server_tool_failed"));
+    let log = bed.world.log.borrow();
+    let lines = log.iter().filter(|line| line["event"] == "submission");
+    assert_eq!(lines.map(|line| &line["model"]).collect::<Vec<_>>(), ["spare", "spare"]);
+    let points = bed.world.metered.borrow();
+    let models: Vec<&str> =
+        points.as_ref().unwrap().iter().map(|point| point.blobs[2].as_str()).collect();
+    assert_eq!(models, ["spare", "spare"]);
 }
 
 #[test]

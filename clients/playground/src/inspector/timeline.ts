@@ -1,5 +1,6 @@
 // What happened in a turn and when, as rows of spans. Pure: a trace and what this page saw go in, rows come out.
 import type { StreamEvent } from '../../../typescript/src/index.js';
+import { placesOf } from '../../../typescript/src/cli/model_calls.js';
 import { seconds } from '../store/turn_record.js';
 import { bytes, tokens, type Inspected, type ModelCall, type TracedCall } from './trace.js';
 
@@ -29,7 +30,8 @@ type Seen = readonly { at: number; event: StreamEvent }[];
 export function timelineOf({ trace, view }: Inspected, seen: Seen, elapsedMs: number): Timeline {
   const began = Date.parse(view.StartedAt);
   const at = (time: string) => Math.max(0, Date.parse(time) - began);
-  const calls = trace.ModelCalls;
+  const { ModelCalls: calls, Steers: steers = [] } = trace;
+  const places = placesOf(calls);
   const running = trace.Running && { ...trace.Running, from: at(trace.Running.Since) };
   const begun = [...calls.map((call) => at(call.StartedAt)), ...(running ? [running.from] : [])];
   const firstBytes = firstBytesOf(calls, seen);
@@ -43,15 +45,15 @@ export function timelineOf({ trace, view }: Inspected, seen: Seen, elapsedMs: nu
     const from = at(call.StartedAt);
     const to = call.DurationMs == null ? totalMs : from + call.DurationMs;
     const next = ordered[place + 1]?.call;
-    rows.push(...wordsFor(trace, index, name, at));
+    rows.push(...wordsFor(steers.filter(({ ModelCall }) => places[ModelCall ?? -1] === index), name, at));
     if (call.Summary && !ordered[place - 1]?.call.Summary) rows.push(compactionRow(trace.Compactions[compaction++], from));
     rows.push(callRow(call, name, from, to, firstBytes.get(call.Number)));
-    const asked = trace.ToolCalls.filter(({ ModelCall }) => ModelCall === index);
-    rows.push(...toolRows(asked, to, next ? at(next.StartedAt) : (running?.from ?? totalMs)));
+    const asked = trace.ToolCalls.filter(({ ModelCall }) => places[ModelCall] === index);
+    rows.push(...toolRows(asked, ended !== undefined, to, next ? at(next.StartedAt) : (running?.from ?? totalMs)));
   });
   const isListed = calls.some(({ DurationMs }) => DurationMs == null);
   if (running && !isListed) rows.push(...runningRow(running, ordered.filter(({ call }) => !call.Summary).length + 1, totalMs));
-  rows.push(...wordsFor(trace, undefined, '', at, totalMs));
+  rows.push(...wordsFor(steers.filter(({ ModelCall }) => ModelCall === undefined), '', at, totalMs));
   // Those that needed no summary have no time of their own.
   for (const rest of trace.Compactions.slice(compaction)) rows.splice(1, 0, compactionRow(rest, rows[0]!.spans[0]!.to));
   return { rows, totalMs };
@@ -75,16 +77,16 @@ export const isCalling = ({ Running, ModelCalls }: Inspected['trace']): boolean 
 
 const STEERS = { pending: 'wait for the next call', delivered: 'with', kept: 'the next turn has them', refused: 'left out' } as const;
 
-/** The words that were added and went with this call; without a call, those that went with none. */
-function wordsFor({ Steers = [] }: Inspected['trace'], index: number | undefined, name: string, at: (time: string) => number, until = 0): Row[] {
-  return Steers.filter(({ ModelCall }) => ModelCall === index).map(({ AcceptedAt, State, WaitedMs, Interrupted }) => {
+/** Words that were added, which went with the call of this name, or with none. */
+function wordsFor(steers: NonNullable<Inspected['trace']['Steers']>, name: string, at: (time: string) => number, until = 0): Row[] {
+  return steers.map(({ AcceptedAt, State, WaitedMs, Interrupted }) => {
     const from = at(AcceptedAt);
     const told = [WaitedMs !== undefined && `waited ${seconds(WaitedMs)}`, State === 'delivered' ? `with ${name}` : STEERS[State], Interrupted && 'a call was dropped for them'];
     return { name: 'Words that were added', told: told.filter(Boolean).join(' · '), spans: [{ from, to: Math.max(from, WaitedMs === undefined ? until : from + WaitedMs), look: 'words' }] };
   });
 }
 
-/** The calls as they were made, with their names; `index` is the one that tool calls refer to. */
+/** The calls as they were made, with their names; `index` is their place in the trace. */
 export function inOrder(calls: readonly ModelCall[]): { call: ModelCall; index: number; name: string }[] {
   const ordered = calls.map((call, index) => ({ call, index })).sort((a, b) => Date.parse(a.call.StartedAt) - Date.parse(b.call.StartedAt) || a.index - b.index);
   let number = 0;
@@ -133,17 +135,18 @@ function callRow(call: ModelCall, name: string, from: number, to: number, firstB
 
 /**
  * The service's own tools run one after the other. Then the turn pauses, once, for all that the client runs and a human
- * decides; what was approved runs after that.
+ * decides; what was approved runs after that. A tool that fails its turn leaves its call without a result.
  */
-function toolRows(calls: readonly TracedCall[], from: number, until: number): Row[] {
+function toolRows(calls: readonly TracedCall[], isOver: boolean, from: number, until: number): Row[] {
   const rows: Row[] = [];
   let start = from;
   const run = (call: TracedCall, waited: Span[] = [], asked?: string) => {
     const { Name, ExecutionMs = 0, Successful, ResultBytes, Mcp, Approval } = call;
     const hasRun = call.RunsOn === 'server' && (!Approval || Approval.Decision !== undefined);
+    const isLost = isOver && hasRun && Successful === undefined;
     const spans = [...waited];
-    if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false ? 'bad' : 'tool' });
-    const told = [hasRun && seconds(ExecutionMs), ResultBytes !== undefined && hasRun && `result of ${bytes(ResultBytes)}`, Mcp && `by MCP server ${Mcp.Server}`, asked, hasRun && Successful === false && 'failed'];
+    if (hasRun) spans.push({ from: start, to: (start = Math.min(until, start + ExecutionMs)), look: Successful === false || isLost ? 'bad' : 'tool' });
+    const told = [hasRun && (isLost ? 'no result' : seconds(ExecutionMs)), ResultBytes !== undefined && hasRun && `result of ${bytes(ResultBytes)}`, Mcp && `by MCP server ${Mcp.Server}`, asked, hasRun && Successful === false && 'failed'];
     rows.push({ name: Name, told: told.filter(Boolean).join(' · '), spans, opens: { tools: [call.ToolCallId] } });
   };
   for (const call of calls) if (call.RunsOn === 'server' && !call.Approval) run(call);

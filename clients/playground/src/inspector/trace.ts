@@ -38,7 +38,7 @@ export interface ModelCall {
 }
 
 export interface TracedCall {
-  /** The index of its call in `ModelCalls`. */
+  /** The number of its call among those of `ModelCalls` whose output was kept, from 0. */
   ModelCall: number;
   ToolCallId: string;
   Name: string;

@@ -83,7 +83,7 @@ function stepsOf(call: ExportedCall, turn: ExportedTurn): Step[] {
   const run: Step = { kind: 'server_tool', id: ToolCallId, name: Name, state, argumentsJson: argumentsOf(call), ...ran };
   if (!Approval) return [run];
   if (Approval.Decision === undefined) return [{ kind: 'client_call', call: questionOf(call, turn), answering: { at: 'asked' } }];
-  const decision = decisionOf(call, `apr_${ToolCallId}`);
+  const decision = decisionOf(call, questionOf(call, turn).ToolCallId);
   return Approval.Decision === 'refused' ? [decision] : [decision, run];
 }
 
@@ -110,11 +110,11 @@ const pausesOf = ({ Submissions }: ExportedTurn) =>
     return result?.Kind === 'client_tool_continuation' ? [result] : [];
   });
 
-/** The question whether a call may run: as it was asked, or as it would be, where the turn was stopped before an answer. */
+/** The question whether a call may run: as it was asked last, since a fork asks anew under another id, or as it would be, where the turn was stopped before an answer. */
 function questionOf({ ToolCallId, Name, ArgumentsJson }: ExportedCall, turn: ExportedTurn): ToolCall {
-  const id = `apr_${ToolCallId}`;
-  const asked = pausesOf(turn).flatMap(({ ToolCalls }) => ToolCalls).find((call) => call.ToolCallId === id);
-  return asked ?? { ToolCallId: id, Name: APPROVAL, ArgumentsJson: `{"Name":${JSON.stringify(Name)},"Arguments":${ArgumentsJson}}` };
+  const isAbout = (asked: ToolCall) => asked.Name === APPROVAL && JSON.parse(asked.ArgumentsJson).ToolCallId === ToolCallId;
+  const asked = pausesOf(turn).flatMap(({ ToolCalls }) => ToolCalls).findLast(isAbout);
+  return asked ?? { ToolCallId: `apr_${ToolCallId}`, Name: APPROVAL, ArgumentsJson: `{"Name":${JSON.stringify(Name)},"Arguments":${ArgumentsJson}}` };
 }
 
 /** What happened in a turn before its answer: in the order of its conversation, then what has not come into that yet. */

@@ -26,7 +26,7 @@ _OPERATOR = frozenset(
     "upstream_rejected upstream_protocol".split()
 )
 _NOBODY = frozenset(
-    "turn_in_progress rate_limited turn_interrupted upstream_unavailable upstream_failed overloaded upstream_timeout "
+    "turn_in_progress turn_interrupted upstream_unavailable upstream_failed overloaded upstream_timeout "
     "connection_lost".split()
 )
 

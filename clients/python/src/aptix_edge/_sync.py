@@ -63,7 +63,7 @@ class Turn(Generic[T]):
         return iterate(self._turn.events())
 
     def final(self) -> wire.FinalResponse:
-        """The final response; another thread that reads the turn is waited for, and nothing is read beside it. Raises
+        """The final response; whoever else reads the turn is waited for, and nothing is read beside it. Raises
         what ended the turn, or the watching: an `AptixError`, what the store raised, or, where the loop was left, a
         `RuntimeError`.
         """

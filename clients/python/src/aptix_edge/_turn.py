@@ -127,7 +127,7 @@ class AsyncTurn(Generic[T]):
         return events
 
     async def final(self) -> FinalResponse:
-        """The final response; another task that reads the turn is waited for, and nothing is read beside it. Raises
+        """The final response; whoever else reads the turn is waited for, and nothing is read beside it. Raises
         what ended the turn, or the watching: an `AptixError`, what the store raised, or, where the loop was left, a
         `RuntimeError`.
         """

@@ -743,8 +743,8 @@ class SessionEntry(TypedDict):
 
     SessionId: Identifier
     Title: str
-    """Of the first instruction that has words, unless a client has set it; empty where the catalog says so, or no
-    turn had one.
+    """Of the first instruction that has words, unless a client has set it; empty where the catalog says so, or no turn
+    had one.
     """
     CreatedAt: str
     ActiveAt: str

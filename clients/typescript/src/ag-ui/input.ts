@@ -3,7 +3,7 @@
 import type { RunAgentInput } from "@ag-ui/client";
 import type { ToolCall, TurnRequest, ClipboardImage, InputArtifact, SteerContent, SubmittedToolResult } from "../index.js";
 import { isJson } from "../json_text.js";
-import { APPROVAL, toolsJson } from "../tools.js";
+import { APPROVAL, toolsJson, worded } from "../tools.js";
 
 /** Members of a turn that `forwardedProps` may bring. */
 const FORWARDED = ["WorkspaceId", "RagScope", "ConversationContextId", "AgentContextId", "ToolChoiceName", "Repo", "Language"];
@@ -44,7 +44,7 @@ export function writtenOn({ messages }: RunAgentInput): { id: string; words: Ste
 function result({ ToolCallId }: ToolCall, { messages }: RunAgentInput) {
   const message = messages.findLast((each) => each.role === "tool" && each.toolCallId === ToolCallId);
   if (message?.role !== "tool") return undefined;
-  if (message.error) return { ErrorMessage: message.error };
+  if (message.error) return { ErrorMessage: worded(message.error) };
   const { content } = message as { content: unknown };
   return { ResultJson: typeof content === "string" && isJson(content) ? content : JSON.stringify(content ?? null) };
 }

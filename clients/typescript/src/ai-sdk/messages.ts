@@ -1,6 +1,7 @@
 // From the messages of a chat to what the service is asked. Owns what of a message goes into a turn, and which answers a
 // pause has been given.
 import type { TurnRequest } from "../session.js";
+import { worded } from "../tools.js";
 import type { ClipboardImage, InputArtifact, SubmittedToolResult } from "../types.js";
 
 /** What is read of a `UIMessage`, whichever version of the AI SDK it comes from. */
@@ -70,9 +71,11 @@ function answer(part: any): SubmittedToolResult | undefined {
   const { approval, state, output, errorText, toolCallId } = part;
   const given = (ToolCallId: string, value: unknown) => ({ ToolCallId, ExecutionMs: 0, ResultJson: JSON.stringify(value ?? null) });
   if (state === "approval-responded") {
-    return given(approval.id, { Approved: approval.approved === true, ...(approval.reason && { Reason: approval.reason }) });
+    const { approved, reason } = approval;
+    // The service takes a reason of a refusal alone.
+    return given(approval.id, approved === true ? { Approved: true } : { Approved: false, ...(reason && { Reason: reason }) });
   }
   if (approval) return undefined;
   if (state === "output-available" && !part.preliminary) return given(toolCallId, output);
-  return state === "output-error" ? { ToolCallId: toolCallId, ExecutionMs: 0, ErrorMessage: errorText || "failed" } : undefined;
+  return state === "output-error" ? { ToolCallId: toolCallId, ExecutionMs: 0, ErrorMessage: worded(`${errorText || "failed"}`) } : undefined;
 }

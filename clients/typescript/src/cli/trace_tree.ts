@@ -1,5 +1,6 @@
 // `trace`: what a turn did, as a tree of model calls and the tool calls that each made.
 import type { Aptix, Trace, Usage } from "../index.js";
+import { placesOf } from "./model_calls.js";
 import { EXIT, type Terminal, shown, tell } from "./terminal.js";
 import { turnOf } from "./views.js";
 
@@ -12,6 +13,8 @@ interface ModelCall {
   Fault?: { ErrorCode: string } | null;
   /** It wrote a summary of earlier turns. */
   Summary?: boolean;
+  /** It was dropped for words that were added. */
+  Interrupted?: boolean;
   /** The whole conversation was sent. */
   Rebuilt?: boolean;
   /** How far the conversation is reduced. */
@@ -32,6 +35,8 @@ export async function trace(aptix: Aptix, sessionId: string, turnId: string | un
 
 function treeOf(trace: Trace): Node {
   const calls = trace.ModelCalls as unknown as ModelCall[];
+  const places = placesOf(calls);
+  const isLive = trace.Status === "running" || trace.Status === "awaiting_tools";
   const below = calls.map(({ DurationMs, Mode, Usage, Retries, Fault, Summary, Rebuilt, Reduced, Service }, at): Node => ({
     text: words(
       `model call ${at + 1}`,
@@ -45,7 +50,7 @@ function treeOf(trace: Trace): Node {
       Retries?.length > 0 && `${Retries.length} retries`,
       Fault?.ErrorCode,
     ),
-    below: trace.ToolCalls.filter(({ ModelCall }) => ModelCall === at).map(toolCall),
+    below: trace.ToolCalls.filter(({ ModelCall }) => places[ModelCall] === at).map((call) => toolCall(call, isLive)),
   }));
   const named = (name: string, nodes: string[]): Node[] => nodes.map((text) => ({ text: words(name, text), below: [] }));
   below.push(
@@ -62,8 +67,9 @@ function treeOf(trace: Trace): Node {
   return { text: words(`turn ${trace.TurnId}`, trace.Status, attempts, catalog, running), below };
 }
 
-function toolCall({ Name, RunsOn, ExecutionMs, Successful, ResultBytes, Approval, Mcp }: Trace["ToolCalls"][number]): Node {
-  const end = Successful === undefined ? "waits" : Successful ? "succeeded" : "failed";
+function toolCall({ Name, RunsOn, ExecutionMs, Successful, ResultBytes, Approval, Mcp }: Trace["ToolCalls"][number], isLive: boolean): Node {
+  // A tool that fails its turn leaves its call open.
+  const end = Successful === undefined ? (isLive ? "waits" : "no result") : Successful ? "succeeded" : "failed";
   const asked = Approval && words(Approval.Decision ?? "waits for approval", Approval.DecidedBy && `by ${Approval.DecidedBy}`, Approval.Edited ? "edited" : undefined, ms(Approval.WaitedMs));
   const place = Mcp ? `MCP ${Mcp.Server}` : RunsOn;
   return {
