@@ -8,7 +8,7 @@
 //! |---|---|---|
 //! | [`composition`] | 1 | every word, tool list and wire item that the model sees |
 //! | [`llm_call`] | 2 | one call to the model service, and its output in one form |
-//! | [`server_tools`] | 3 | running what the server runs, one call at a time |
+//! | [`server_tools`] | 3 | running one call of what the server runs |
 //! | [`reasoner`] | 4 | the only loop: retries, remedies, mode changes, where a turn stops |
 //! | [`persistence`] | 5 | what is kept, the turn's life cycle, open calls and their settlement |
 //! | [`entry`] | 6 | the front door: from method, path, headers and body to one plain response |
@@ -48,7 +48,8 @@
 //! - A table there says which folder may name which other one; no two files name each other in a circle.
 //! - Only `platform` names `worker`, `wasm_bindgen`, `js_sys` or `web_sys`; everything else runs natively.
 //! - Only the reasoner names the first three layers; only it repeats a call or changes a session's mode
-//!   (AGN-027 §3.1.3). Entry may have the model service delete what it stored for an erased session.
+//!   (AGN-027 §3.1.3). Entry may have the model service delete what it stored for an erased session, and cancel
+//!   what nobody reads any more.
 //! - Only `composition` writes the requests that the model sees (AGN-027 §3.1.1), and only `llm_call` calls
 //!   the model service. The catalog holds the operator's words, a tool its own result.
 //! - An `InvokeResult` is built in one place, `contract::invoke_result`.

@@ -107,7 +107,7 @@ async function drain(workerd, ms, onBegun) {
   try {
     let { Open } = await workerd.tell({ IsEnding: true });
     onBegun();
-    for (const until = Date.now() + ms; Open > 0 && Date.now() < until; { Open } = await workerd.tell({})) await pause(COUNT_MS);
+    for (const until = performance.now() + ms; Open > 0 && performance.now() < until; { Open } = await workerd.tell({})) await pause(COUNT_MS);
     if (Open > 0) {
       await workerd.tell({ IsCut: true });
       // The front looks several times a second.
@@ -125,7 +125,7 @@ async function drain(workerd, ms, onBegun) {
 function catalogFile(file, folder, isChecked, tell) {
   let seen;
   let hindrance;
-  // When the same file is looked at again.
+  // When the same file is looked at again: by a clock that nobody sets back.
   let again = Infinity;
   const look = async () => {
     seen = momentOf(file);
@@ -146,7 +146,7 @@ function catalogFile(file, folder, isChecked, tell) {
       if (!isRight) throw new Fault(`the catalog ${file} is wrong, and there is no earlier one that is right:\n${faults.join('\n')}`);
     },
     async again() {
-      if (momentOf(file) === seen && Date.now() < again) return;
+      if (momentOf(file) === seen && performance.now() < again) return;
       again = Infinity;
       try {
         if ((await look()).length === 0) tell({ event: 'catalog_taken', level: 'info', file });
@@ -155,7 +155,7 @@ function catalogFile(file, folder, isChecked, tell) {
         // Ended by a signal, as the server is.
         if (code > 1) return;
         // It was not judged, or not stored, and may be right: it is looked at again, and the hindrance is told once.
-        again = Date.now() + HINDERED_MS;
+        again = performance.now() + HINDERED_MS;
         if (message !== hindrance) tell({ event: 'catalog_refused', level: 'error', file, faults: [message] });
         hindrance = message;
       }

@@ -4,11 +4,6 @@ use super::definitions::{Catalog, ConversationContext};
 use super::rollout::Newcomer;
 
 impl Catalog {
-    /// What the document says of itself.
-    pub fn version(&self) -> Option<&str> {
-        self.version.as_deref()
-    }
-
     /// The context under which a session begins its next user turn that is bound to `bound`: what stands instead of
     /// it, else itself.
     pub fn goes_on_under(&self, bound: &str) -> Option<(&str, &ConversationContext)> {

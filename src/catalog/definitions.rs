@@ -35,16 +35,19 @@ pub const DEFAULT_CONTEXT: &str = "default";
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Catalog {
     /// What the document says of itself, 1 to 64 of `A-Za-z0-9._:-`.
-    pub(super) version: Option<String>,
+    pub version: Option<String>,
     pub(super) agent_contexts: BTreeMap<String, AgentContext>,
     pub(super) conversation_contexts: BTreeMap<String, ConversationContext>,
-    pub(super) modes: Vec<Mode>,
-    pub(super) default_mode: Mode,
-    pub(super) server_tools: Vec<ServerTool>,
+    /// In the document's order; at least one.
+    pub modes: Vec<Mode>,
+    /// The mode marked `IsDefault`, else `general`, else the first.
+    pub default_mode: Mode,
+    /// In the document's order.
+    pub server_tools: Vec<ServerTool>,
     pub(super) mcp_servers: Vec<(String, McpServer)>,
     pub(super) webhooks: Vec<(String, Webhook)>,
-    /// Whether the first instruction gives a user's session its title in the list. Default `true`.
-    pub(super) titles_sessions: bool,
+    /// Whether the first instruction gives a user's session its title in the list (interface §13). Default `true`.
+    pub titles_sessions: bool,
     /// The definition of `agent_change_mode`, which names all modes.
     pub change_mode_definition: WrittenOnce,
 }

@@ -31,19 +31,9 @@ impl Catalog {
         self.modes.iter().find(|mode| mode.key == key)
     }
 
-    /// All modes, in the document's order; at least one.
-    pub fn modes(&self) -> &[Mode] {
-        &self.modes
-    }
-
-    /// The mode marked `IsDefault`, else `general`, else the first.
-    pub fn default_mode(&self) -> &Mode {
-        &self.default_mode
-    }
-
     /// The name by which clients see a mode; the default mode's when the key is no longer known.
     pub fn display_name(&self, key: &str) -> &str {
-        &self.mode(key).unwrap_or_else(|| self.default_mode()).display_name
+        &self.mode(key).unwrap_or(&self.default_mode).display_name
     }
 
     /// The MCP server of that key.
@@ -51,19 +41,9 @@ impl Catalog {
         Some(&self.mcp_servers.iter().find(|(known, _)| known == key)?.1)
     }
 
-    /// Whether the first instruction gives a user's session its title in the list (interface §13).
-    pub fn titles_sessions(&self) -> bool {
-        self.titles_sessions
-    }
-
     /// The keys of all MCP servers, in the order of the document.
     pub fn mcp_servers(&self) -> impl Iterator<Item = &str> {
         self.mcp_servers.iter().map(|(key, _)| key.as_str())
-    }
-
-    /// All server tools, in the document's order.
-    pub fn server_tools(&self) -> &[ServerTool] {
-        &self.server_tools
     }
 
     /// The server tool of that name; built-in tools are not among them.

@@ -7,7 +7,6 @@
 mod agent_context;
 mod approval;
 mod contexts;
-mod declarations;
 mod definitions;
 mod document;
 mod embeddings;
@@ -32,7 +31,6 @@ mod webhooks;
 mod written_once;
 
 pub use approval::{APPROVE_TOOL, Approval, Approvers};
-pub use declarations::declarations;
 pub use definitions::{
     AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
     ContextTools, Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE,

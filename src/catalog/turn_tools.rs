@@ -31,7 +31,7 @@ impl Catalog {
     /// that the catalog does not have.
     pub fn turn_mode(&self, stored: Option<&str>, conversation: &ConversationContext) -> &Mode {
         let key = stored.or(conversation.mode.as_deref()).unwrap_or(GENERAL_MODE);
-        self.mode(key).unwrap_or_else(|| self.default_mode())
+        self.mode(key).unwrap_or(&self.default_mode)
     }
 
     /// The tools of a turn that the server runs: the mode's, in the mode's order, then those of MCP servers that

@@ -12,6 +12,7 @@ use crate::responses_api::{
 };
 
 /// What a model call is composed from.
+#[derive(Default)]
 pub struct ModelRequest<'a> {
     pub model: &'a str,
     /// The mode layer; empty when the mode has none.

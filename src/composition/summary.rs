@@ -5,7 +5,6 @@ use std::fmt::Write;
 
 use serde_json::value::RawValue;
 
-use super::call_parameters::CallParameters;
 use super::model_request::ModelRequest;
 use super::shortened_output::{head_and_tail, part_as_text};
 use super::solution_context::SOLUTION_CONTEXT;
@@ -60,17 +59,9 @@ impl SummaryRequest {
         ModelRequest {
             model,
             instructions: &self.instructions,
-            tools: None,
-            tool_choice: None,
-            previous_response_id: None,
-            store: false,
-            background: false,
-            wants_reasoning: false,
-            prompt_cache_key: None,
             safety_identifier,
-            compact_threshold: None,
-            parameters: CallParameters::default(),
             own_item: Some(&self.input),
+            ..ModelRequest::default()
         }
     }
 }

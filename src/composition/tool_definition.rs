@@ -49,7 +49,7 @@ pub(super) fn server_tool(tool: &ServerTool) -> Result<Box<RawValue>> {
 
 /// `agent_change_mode`, which describes every mode.
 pub(super) fn change_mode(catalog: &Catalog) -> Result<Box<RawValue>> {
-    let keys: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
+    let keys: Vec<&str> = catalog.modes.iter().map(|mode| mode.key.as_str()).collect();
     let parameters = json!({
         "type": "object",
         "properties": {
@@ -64,7 +64,7 @@ pub(super) fn change_mode(catalog: &Catalog) -> Result<Box<RawValue>> {
         "additionalProperties": false
     });
     let uses: Vec<String> = catalog
-        .modes()
+        .modes
         .iter()
         .map(|mode| format!("{} ({}): {}", mode.key, mode.display_name, mode.when_to_use))
         .collect();

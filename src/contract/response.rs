@@ -121,24 +121,21 @@ impl ToolCalls {
 impl Usage {
     /// What has come since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
-        Self {
-            prompt_tokens: self.prompt_tokens.saturating_sub(earlier.prompt_tokens),
-            cached_tokens: self.cached_tokens.saturating_sub(earlier.cached_tokens),
-            completion_tokens: self.completion_tokens.saturating_sub(earlier.completion_tokens),
-            reasoning_tokens: self.reasoning_tokens.saturating_sub(earlier.reasoning_tokens),
-            total_tokens: self.total_tokens.saturating_sub(earlier.total_tokens),
-            estimated: self.estimated,
-        }
+        Self { estimated: self.estimated, ..self.each(earlier, u64::saturating_sub) }
     }
 
     /// The sum; each count stops at the largest number.
     pub fn saturating_add(self, other: Self) -> Self {
+        self.each(other, u64::saturating_add)
+    }
+
+    fn each(self, other: Self, count: fn(u64, u64) -> u64) -> Self {
         Self {
-            prompt_tokens: self.prompt_tokens.saturating_add(other.prompt_tokens),
-            cached_tokens: self.cached_tokens.saturating_add(other.cached_tokens),
-            completion_tokens: self.completion_tokens.saturating_add(other.completion_tokens),
-            reasoning_tokens: self.reasoning_tokens.saturating_add(other.reasoning_tokens),
-            total_tokens: self.total_tokens.saturating_add(other.total_tokens),
+            prompt_tokens: count(self.prompt_tokens, other.prompt_tokens),
+            cached_tokens: count(self.cached_tokens, other.cached_tokens),
+            completion_tokens: count(self.completion_tokens, other.completion_tokens),
+            reasoning_tokens: count(self.reasoning_tokens, other.reasoning_tokens),
+            total_tokens: count(self.total_tokens, other.total_tokens),
             estimated: self.estimated || other.estimated,
         }
     }

@@ -8,7 +8,7 @@ use crate::contract::{ErrorCode, Fault, Result, limits, normal_path, quoted_path
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedPath {
     /// The path as it was sent.
-    sent: String,
+    pub sent: String,
     /// Its form in the index, and the same with blanks in place of plus signs, as HTML forms encode them.
     readings: Vec<String>,
 }
@@ -60,11 +60,6 @@ impl RemovedPath {
         Ok(Self { sent, readings })
     }
 
-    /// The path as it was sent.
-    pub fn sent(&self) -> &str {
-        &self.sent
-    }
-
     /// What the path may mean, in the order in which it is tried.
     pub fn readings(&self) -> impl Iterator<Item = &str> {
         self.readings.iter().map(String::as_str)
@@ -106,7 +101,7 @@ mod tests {
     fn a_removal_names_up_to_a_hundred_paths_and_its_refusal_says_which() {
         let sent = |query: &str| -> Vec<String> {
             let paths = RemovedPath::all_of(query).unwrap();
-            paths.iter().map(|path| path.sent().to_owned()).collect()
+            paths.iter().map(|path| path.sent.clone()).collect()
         };
         assert_eq!(sent("Path=a&Path=./b/&&Path=a"), ["a", "./b/", "a"]);
         let at = |query: &str| RemovedPath::all_of(query).unwrap_err().path;

@@ -125,10 +125,9 @@ impl ReadCatalog {
     /// Reads a document, of which this is the SHA-256.
     fn of(text: &str, document: String) -> Self {
         let catalog = Catalog::parse(text).map(Rc::new).map_err(invalid);
-        let version = catalog.as_ref().ok().and_then(|catalog| catalog.version());
         let stamp = CatalogStamp {
             sha256: document.chars().take(STAMP_DIGITS).collect(),
-            version: version.map(str::to_owned),
+            version: catalog.as_ref().ok().and_then(|catalog| catalog.version.clone()),
         };
         Self { read_at: None, document, catalog, stamp: Rc::new(stamp) }
     }

@@ -79,7 +79,7 @@ fn refusal(http_status: u16, message: &str) -> LinkRefusal {
 
 /// The quoted `ETag` of a file.
 fn entity_tag(link: &FileLink) -> String {
-    format!("\"{}\"", link.id.sha256())
+    format!("\"{}\"", link.id.sha256)
 }
 
 /// Whether `If-None-Match` holds the file's `ETag`.

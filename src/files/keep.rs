@@ -111,7 +111,7 @@ async fn linked<P: Platform>(
     let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
     let key = key.ok_or(FileFailure::NoPlace)?;
     let id = written.await?;
-    let sha256 = Some(id.sha256().to_owned());
+    let sha256 = Some(id.sha256.clone());
     let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
     let (name, mime_type) = (reference.name.clone(), reference.mime_type.clone());
     let bucket = platform.jurisdiction();

@@ -17,7 +17,8 @@ use crate::encoding::{Jurisdiction, hex, is_sha256, sha256_from_hex};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileId {
     object: String,
-    sha256: String,
+    /// SHA-256 of the file's bytes, in lower-case hex.
+    pub sha256: String,
 }
 
 impl FileId {
@@ -42,11 +43,6 @@ impl FileId {
     /// The prefix of all keys of a session.
     pub fn folder(object: &str) -> String {
         format!("{object}/")
-    }
-
-    /// SHA-256 of the file's bytes, in lower-case hex.
-    pub fn sha256(&self) -> &str {
-        &self.sha256
     }
 }
 
@@ -175,7 +171,7 @@ mod tests {
         assert!(target.is_ascii() && !target.contains([' ', '"', '<', '>']), "{target}");
         assert_eq!(presented(&target), Some(link()));
         assert_eq!(presented(&format!("{target}&utm_source=chat&x")), Some(link()));
-        assert_eq!(link().id.key(), format!("{}/{}", "0a".repeat(32), link().id.sha256()));
+        assert_eq!(link().id.key(), format!("{}/{}", "0a".repeat(32), link().id.sha256));
         assert_eq!(FileId::parse(&link().id.to_string()), Some(link().id));
     }
 

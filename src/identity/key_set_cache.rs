@@ -1,5 +1,6 @@
-//! An isolate's cache of providers' keys, in front of their keepers: a token of a known key costs no request, and
-//! neither does a flood of tokens with forged ones (interface §13).
+//! An isolate's cache of providers' keys, in front of their keepers: while the keys are fresh, a token of a known key
+//! costs no request, and a flood of tokens with forged ones costs none either, but one each time that the keeper would
+//! ask anew (interface §13).
 
 use std::cell::RefCell;
 use std::rc::Rc;

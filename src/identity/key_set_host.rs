@@ -137,9 +137,8 @@ async fn fetch<P: Platform>(
 ) -> Result<(KeySet, Vec<UnusableKey>, u64), KeysFailure> {
     let document =
         fetch_document(platform, url, TIMEOUT_MS, LONGEST_BYTES, &["cache-control"]).await?;
+    let fresh_ms = document.header("cache-control").and_then(max_age_ms).unwrap_or(FRESH_MS);
     let (set, unusable) = KeySet::read(document.body)?;
-    let caching = document.headers.iter().find(|(name, _)| name == "cache-control");
-    let fresh_ms = caching.and_then(|(_, value)| max_age_ms(value)).unwrap_or(FRESH_MS);
     Ok((set, unusable, fresh_ms.clamp(LEAST_FRESH_MS, MOST_FRESH_MS)))
 }
 

@@ -46,4 +46,4 @@ pub use tenants::{ObjectPlace, Placement, TenantTerms, Tenants};
 pub use ticket::Ticket;
 pub use ticket_keys::TicketKeys;
 pub use ticket_minting::{MintedTicket, TicketSource, mint};
-pub use token_check::{TokenCheck, VerifiedUser};
+pub use token_check::TokenCheck;

@@ -1,8 +1,9 @@
 //! Who may what (interface §13): one question, decided here. What an endpoint needs says its row of the table of endpoints;
 //! what only a body says, whoever reads the body asks for.
 //!
-//! A key is asked for its rights, and nothing of a session or of a turn is closed to it. A ticket or a provider's token is
-//! asked for its operations, and for the sessions, turns and workspaces that it names.
+//! A key is asked for its rights, and nothing of a session or of a turn is closed to it but a decision that the
+//! operator leaves to an actor. A ticket or a provider's token is asked for its operations, and for the sessions, turns
+//! and workspaces that it names.
 
 use super::caller::{Caller, Credential};
 use super::grants::{ForwardedCaller, Grants};

@@ -12,7 +12,7 @@ use crate::encoding::is_sent_openly;
 use crate::json::{Node, Problem, Problems, declared_object, named_values};
 
 /// The most of `ClockSkewS`, and of `MaxAgeS`.
-const MOST_SKEW_S: u64 = 300;
+pub(super) const MOST_SKEW_S: u64 = 300;
 const MOST_AGE_S: u64 = 1 << 31;
 
 /// The providers of a deployment. No two have the same issuer.

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::caller::{Caller, Credential};
 use super::grants::Grants;
+use super::providers::MOST_SKEW_S;
 use crate::contract::{Operation, TurnId, UserId};
 
 /// The contents of a ticket. With a member that only a newer version knows it may permit less than is read here: it is refused.
@@ -55,9 +56,11 @@ pub struct Ticket {
 const LONGEST_IN_URL_S: u64 = 60;
 
 impl Ticket {
-    /// Whether its time has passed.
+    /// Whether its time has passed, or a clock that was set back since has issued it: it would live longer than its
+    /// time, and outlive revocations.
     pub fn is_late(&self, now_ms: u64) -> bool {
-        self.expires_at_s <= now_ms / 1000
+        let now_s = now_ms / 1000;
+        self.expires_at_s <= now_s || self.issued_at_s > now_s.saturating_add(MOST_SKEW_S)
     }
 
     /// Whether a page may use it. `origin` is that of the request, if it has one; `is_same_origin` says that the

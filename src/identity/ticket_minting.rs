@@ -194,6 +194,12 @@ mod tests {
     }
 
     #[test]
+    fn a_ticket_of_a_clock_that_was_set_back_is_late() {
+        let ticket = by_key(r#"{"User":"alice","ExpiresInS":3600}"#);
+        assert!(!ticket.is_late(NOW - 300_000) && ticket.is_late(NOW - 301_000));
+    }
+
+    #[test]
     fn a_ticket_narrows_itself_in_each_member_and_never_widens() {
         let parent = by_key(
             r#"{"User":"alice","Actor":"bob","Sessions":["chat-*","one"],"Operations":["Watch","Read"],

@@ -8,7 +8,7 @@ use super::grants::Grants;
 use super::jose::Jws;
 use super::key_set::signature_bytes;
 use super::key_set_cache::KeySetCache;
-use super::providers::{Provider, Providers};
+use super::providers::Providers;
 use super::refusal::Refusal;
 use crate::json::Node;
 use crate::ports::Gateway;
@@ -19,44 +19,17 @@ pub struct TokenCheck {
     keys: KeySetCache,
 }
 
-/// Whose a token is that holds, and the provider that says what it permits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifiedUser<'p> {
-    pub provider: &'p Provider,
-    pub claims: Claims,
-}
-
-impl VerifiedUser<'_> {
-    /// The caller, with what its provider permits.
-    pub fn caller(self) -> Caller {
-        let Self { provider, claims: Claims { tenant, user, issued_at } } = self;
-        let grants = Grants {
-            operations: Some(provider.operations.clone()),
-            workspaces: Some(provider.workspaces.clone()),
-            contexts: provider.contexts.clone(),
-            issued_at: Some(issued_at),
-            ..Grants::default()
-        };
-        let credential = Credential::Provider { issuer: provider.issuer.clone() };
-        Caller { tenant, credential, user: Some(user), actor: None, grants }
-    }
-}
-
 impl TokenCheck {
     /// The check by these providers. No keys are known yet.
     pub fn new(providers: Providers) -> Self {
         Self { providers, keys: KeySetCache::default() }
     }
 
-    /// Checks a token.
+    /// Checks a token. The caller has what its provider permits.
     ///
     /// # Errors
     /// The reason why it lets nobody in.
-    pub async fn verify<G: Gateway>(
-        &self,
-        gateway: &G,
-        token: &str,
-    ) -> Result<VerifiedUser<'_>, Refusal> {
+    pub async fn verify<G: Gateway>(&self, gateway: &G, token: &str) -> Result<Caller, Refusal> {
         let jws = Jws::read(token)?;
         let payload = Node::root(&jws.payload);
         let issuer = payload.find("iss").and_then(|claim| claim.as_text());
@@ -73,7 +46,16 @@ impl TokenCheck {
         if !is_as_long || !gateway.holds(&key, jws.signed.as_bytes(), &jws.signature).await {
             return Err(Refusal::Invalid("jwt: signature"));
         }
-        let claims = Claims::read(provider, &jws.payload, gateway.now_ms())?;
-        Ok(VerifiedUser { provider, claims })
+        let Claims { tenant, user, issued_at } =
+            Claims::read(provider, &jws.payload, gateway.now_ms())?;
+        let grants = Grants {
+            operations: Some(provider.operations.clone()),
+            workspaces: Some(provider.workspaces.clone()),
+            contexts: provider.contexts.clone(),
+            issued_at: Some(issued_at),
+            ..Grants::default()
+        };
+        let credential = Credential::Provider { issuer: provider.issuer.clone() };
+        Ok(Caller { tenant, credential, user: Some(user), actor: None, grants })
     }
 }

@@ -1,31 +1,6 @@
 //! Objects whose members are declared: each has one row, from which the object is read, and with which a published schema
 //! is compared.
 
-use serde_json::Value;
-
-/// What an object is, and its members in their order.
-pub struct Declaration {
-    /// The sentence of a schema.
-    pub description: &'static str,
-    pub members: Vec<DeclaredMember>,
-}
-
-/// A member of an object.
-pub struct DeclaredMember {
-    pub name: &'static str,
-    pub is_required: bool,
-    /// The sentence of a schema; empty where the kind of the value says all.
-    pub description: &'static str,
-    /// The schema of its value, where the row says all of it.
-    pub value: Option<Value>,
-}
-
-/// An object that is declared.
-pub trait DeclaredObject {
-    /// Its description and its members, for a schema.
-    fn declaration() -> Declaration;
-}
-
 /// Declares the members of an object:
 ///
 /// ```text
@@ -80,45 +55,12 @@ macro_rules! declared_object {
                 object
             }
         }
-
-        impl $crate::json::DeclaredObject for $Object {
-            fn declaration() -> $crate::json::Declaration {
-                $crate::json::Declaration {
-                    description: concat!($($description),*),
-                    members: vec![$($crate::json::DeclaredMember {
-                        name: $name,
-                        is_required: Self::SHAPE.requires($name),
-                        description: concat!($($about),*),
-                        value: $crate::json::declared_object!(@value $($read)::+ ($($argument),*)),
-                    }),*],
-                }
-            }
-        }
     };
     (@name $name:literal required) => { $name };
     (@default $object:ident [$($field:tt)*] []) => {};
     (@default $object:ident [$($field:ident).+] [$default:expr]) => { $object.$($field).+ = $default };
     (@set $object:ident [] $value:expr) => {{ let _ = $value; }};
     (@set $object:ident [$($field:ident).+] $value:expr) => { $object.$($field).+ = $value.into() };
-    (@value flag()) => { Some(serde_json::json!({ "type": "boolean" })) };
-    (@value integer($bounds:expr)) => {
-        Some(serde_json::json!({
-            "type": "integer", "minimum": $bounds.start(), "maximum": $bounds.end()
-        }))
-    };
-    (@value choice($choices:expr)) => {
-        Some(serde_json::json!({ "enum": $choices.map(|(word, _)| word) }))
-    };
-    (@value word($all:expr)) => {
-        Some(serde_json::json!({ "enum": $all.iter().map(|word| word.as_str()).collect::<Vec<_>>() }))
-    };
-    (@value prose($most:expr)) => {
-        Some(serde_json::json!({ "type": "string", "maxLength": $most }))
-    };
-    (@value filled_prose($most:expr)) => {
-        Some(serde_json::json!({ "type": "string", "maxLength": $most, "pattern": "\\S" }))
-    };
-    (@value $($reader:tt)*) => { None };
 }
 
 pub(crate) use declared_object;

@@ -24,7 +24,6 @@ mod well_formed;
 
 pub use canonical::canonical_json;
 pub(crate) use declared_object::declared_object;
-pub use declared_object::{Declaration, DeclaredMember, DeclaredObject};
 pub use nearest_name::{NearestName, nearest_name};
 pub use node::{Kind, Node};
 pub use object::{BorrowedText, Object, from_object};

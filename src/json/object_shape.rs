@@ -44,7 +44,7 @@ impl ObjectShape {
     }
 
     /// Whether an object must have this member.
-    pub fn requires(&self, name: &str) -> bool {
+    fn requires(&self, name: &str) -> bool {
         self.required.contains(&name)
     }
 

@@ -55,7 +55,7 @@ impl<P: Platform> EventStream<P> {
                 self.is_writing = true;
                 return Some(frames);
             }
-            if self.cursor.finished() {
+            if self.cursor.finished {
                 return None;
             }
             let changed = pin!(self.cursor.changed(&self.text));

@@ -12,7 +12,8 @@ use crate::contract::event_frames;
 pub(crate) struct TextCursor {
     position: Option<Position>,
     seen: u64,
-    finished: bool,
+    /// Whether [`Self::frames`] has returned the `result` event; nothing follows it.
+    pub(crate) finished: bool,
     /// Each delta is an event by itself.
     single_deltas: bool,
     /// The progress since the last [`Self::frames`], if the watcher asked for it.
@@ -33,11 +34,6 @@ impl TextCursor {
     /// The same watcher, who also gets progress events from here on.
     pub(crate) fn with_progress(self, live_text: &LiveText) -> Self {
         Self { progress: Some(live_text.subscribe_to_progress()), ..self }
-    }
-
-    /// Whether [`Self::frames`] has returned the `result` event; nothing follows it.
-    pub(crate) fn finished(&self) -> bool {
-        self.finished
     }
 
     /// Completes when the text has changed since the last [`Self::frames`].
@@ -234,7 +230,7 @@ mod tests {
                 "event: result\nid: end\ndata: {}\n\n",
             )
         );
-        assert!(cursor.finished());
+        assert!(cursor.finished);
         assert_eq!(cursor.frames(&stream), "");
     }
 

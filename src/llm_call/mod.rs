@@ -83,7 +83,7 @@ async fn ended<P: Platform>(
         endpoint,
         began_at,
         last_heard: Cell::new(began_at),
-        has_events: Cell::new(stream.events() > 0),
+        has_events: Cell::new(stream.events > 0),
         reported: RefCell::new(stream.reported().clone()),
     };
     let request_id = Cell::new(None);

@@ -132,7 +132,7 @@ impl<P: Platform> Reader<'_, P> {
                     break;
                 }
             }
-            self.has_events.set(stream.events() > 0);
+            self.has_events.set(stream.events > 0);
             self.report(stream, observer).await;
             pushed.map_err(Cause::Unreadable)?;
             if pacing != Pacing::AfterPauses {

@@ -14,8 +14,10 @@ pub struct Alarm {
 
 impl Alarm {
     /// Sets the alarm for a point in time, in milliseconds since the Unix epoch, unless this instance has set it for an
-    /// earlier one. An earlier one of a lost instance is overwritten, so whoever has not just heard the alarm ring sets it
-    /// for `TURN_ALARM_MS` at most. The runtime commits it together with all writes up to the next await, so what a step stores is never
+    /// earlier one. An earlier one of a lost instance is overwritten, so whoever has not just heard the alarm ring sets
+    /// it for `TURN_ALARM_MS` at most, unless nothing earlier can be due.
+    ///
+    /// The runtime commits it together with all writes up to the next await, so what a step stores is never
     /// without its alarm.
     ///
     /// # Errors

@@ -1,4 +1,5 @@
-//! The tasks of an object: what it owes to the outside, in one table, until it is done or given up.
+//! The tasks of an object: what it owes to the outside, in one table, until it is done or given up. Of a kind that a
+//! trace tells of, the row stays.
 //!
 //! Whatever owes something adds the task in the durable step that makes it owed, so no crash loses one. Who attempts
 //! tasks, and when, is decided by [`super::TaskRunner`].

@@ -3,14 +3,6 @@
 use super::service::{ServiceFailure, in_time, read};
 use crate::ports::{HttpMethod, HttpRequest, HttpResponse, Platform};
 
-/// A document, and the headers of its response that were asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
-    pub body: Vec<u8>,
-    /// Names in lower case.
-    pub headers: Vec<(String, String)>,
-}
-
 /// Gets a document of at most `longest` bytes. `reads` names the headers that are read, in lower case. A redirect is not
 /// followed, and any status but 200 is a failure.
 pub async fn fetch_document<P: Platform>(
@@ -19,7 +11,7 @@ pub async fn fetch_document<P: Platform>(
     timeout_ms: u64,
     longest: usize,
     reads: &'static [&'static str],
-) -> Result<Document, ServiceFailure> {
+) -> Result<HttpResponse<Vec<u8>>, ServiceFailure> {
     let accept = "application/json, application/jwk-set+json";
     let headers = vec![("Accept".to_owned(), accept.to_owned())];
     let (url, body) = (url.to_owned(), String::new());
@@ -31,7 +23,7 @@ pub async fn fetch_document<P: Platform>(
         }
         let HttpResponse { status, headers, body } = response;
         let body = read(HttpResponse { status, headers: Vec::new(), body }, longest).await?;
-        Ok(Document { body, headers })
+        Ok(HttpResponse { status, headers, body })
     })
     .await
 }

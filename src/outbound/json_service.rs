@@ -48,10 +48,11 @@ pub async fn post_to<P: Platform>(
     json_of(read)
 }
 
-/// The JSON text of a body.
+/// The JSON text of a body. A byte order mark before it is skipped, as RFC 8259 permits.
 fn json_of(body: Vec<u8>) -> Result<String, ServiceFailure> {
     let text = String::from_utf8(body).map_err(|_| ServiceFailure::NotJson)?;
-    match serde_json::from_str::<&RawValue>(&text) {
+    let marked = text.strip_prefix('\u{feff}');
+    match serde_json::from_str::<&RawValue>(marked.unwrap_or(&text)) {
         Ok(json) if json.get().len() < text.len() => Ok(json.get().to_owned()),
         Ok(_) => Ok(text),
         Err(_) => Err(ServiceFailure::NotJson),

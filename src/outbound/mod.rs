@@ -11,7 +11,7 @@ mod secret_headers;
 mod service;
 
 pub use address::{address, retry_after_ms};
-pub use document::{Document, fetch_document};
+pub use document::fetch_document;
 pub use json_service::{post, post_to};
 pub use notification::notify;
 pub use redaction::as_repeated;

@@ -1,5 +1,6 @@
-//! Erasing a session (interface §1, §9) in one durable step. Only the receipt and the ids of responses
-//! that the model service still has to delete outlive the step, until those responses are deleted.
+//! Erasing a session (interface §1, §9) in one durable step. Only three things outlive it: the ids of responses that
+//! the model service still has to delete, until they are deleted or given up; the cancellations of responses; and the
+//! receipt, until none is to be deleted and the user's object, if there is one, has counted it.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +68,7 @@ pub struct StoredResponses {
     pub deleted: u64,
     /// Still to be deleted; the session's alarm sees to it.
     pub pending: u64,
-    /// Given up, because the service refused to delete them every time.
+    /// Given up, because the service refused to delete them the last time, after many attempts.
     pub refused: u64,
     /// Nobody can be asked: the agent context or its key is gone, or the service never answered.
     pub unreachable: u64,

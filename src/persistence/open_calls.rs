@@ -44,13 +44,8 @@ impl<D: Database> SessionStore<D> {
         let statement =
             "SELECT model_call, position FROM calls WHERE turn = ? ORDER BY model_call, position";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        let place = |row: &Row| {
-            Ok(CallPlace {
-                turn,
-                model_call: row.get("model_call")?,
-                position: row.get("position")?,
-            })
-        };
+        let place =
+            |row: &Row| Ok(read_row!(CallPlace of row { turn: turn, model_call, position }));
         rows.iter().map(place).collect()
     }
 

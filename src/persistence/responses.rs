@@ -1,5 +1,6 @@
-//! The responses that the model service stores and is to delete with the session: their ids, from the
-//! moment when the service names a response until it has deleted it, or has refused to for good.
+//! The responses that the model service stores and is to delete with the session: their ids, from the moment when the
+//! service names a response until it has deleted it, or that is given up: refused or unanswered too often, or not
+//! wanted any more by the operator when the session is erased.
 
 use super::SessionStore;
 use super::schema::RESPONSES;

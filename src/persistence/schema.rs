@@ -66,11 +66,11 @@ pub(super) const TABLES: &[&str] = &[
         model_call TEXT,
         session_after TEXT
     )",
-    // The conversation, sent to the model service or still to be sent: one row for each addition,
-    // `items` being a JSON array of Responses API items. `entry_state` is `kept`, `withheld` (refused by
-    // the model service: not sent any more, tool outputs replaced) or `forgotten` (calls whose
-    // outputs the model service never accepted, with those outputs). `service`: the agent context whose
-    // model service made an output, NULL for the session's own.
+    // The conversation, sent to the model service or still to be sent: one row for each addition, `items` being a JSON
+    // array of Responses API items. `entry_state` is `kept`, `withheld` (refused by the model service: not sent any
+    // more, tool outputs replaced) or `forgotten` (calls whose outputs the model service never accepted, with those
+    // outputs; a turn too long even alone). `service`: the agent context whose model service made an output, NULL for
+    // the session's own.
     "CREATE TABLE conversation (
         seq INTEGER PRIMARY KEY,
         turn INTEGER NOT NULL,
@@ -89,8 +89,8 @@ pub(super) const TABLES: &[&str] = &[
     ) WITHOUT ROWID",
 ];
 
-/// The tables that a session has once one of its turns took more than one model call. SQLite compiles
-/// every table when it opens a database, and many sessions need none of these.
+/// The tables that a session has once the model has called a tool, a turn has made a second model call, or the mode has
+/// changed. SQLite compiles every table when it opens a database, and many sessions need none of these.
 pub(super) const CALL_TABLES: &[&str] = &[
     // The calls that the model made. `result` is NULL while the call is open; `approval`
     // the question to a human and the decision, NULL where nobody is asked.
@@ -160,8 +160,8 @@ pub(super) const STEERS: &str = "CREATE TABLE IF NOT EXISTS steers (
     UNIQUE (turn, steer_id)
 ) WITHOUT ROWID";
 
-/// The names of all tables that a session may have. Those of [`CALL_TABLES`] exist together or not
-/// at all.
+/// The names of the tables that a session may have and that go when it is erased, but for its tasks. Those of
+/// [`CALL_TABLES`] exist together or not at all.
 pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
     // CREATE TABLE name …
     let name = |table: &&'static str| table.split_whitespace().nth(2);

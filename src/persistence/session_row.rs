@@ -1,9 +1,9 @@
 //! Reading and writing the session: its one row, and the newest turn's, which may hold what has changed since.
 //!
-//! A turn that begins or ends writes a row of its own in the same step. Where the step changes nothing of the session
-//! but [`Changes`], the turn's row holds these, and the session's is left unwritten: a plain follow-up turn then writes
-//! 5 rows (`tests/turns/rows.rs`), and the storage is billed by rows. [`SessionState::writes`] tells which of the two
-//! rows is the newer one.
+//! A turn that begins or ends writes a row of its own in the same step. Where it is the newest one, and the step
+//! changes nothing of the session but [`Changes`], the turn's row holds these, and the session's is left unwritten: a
+//! plain follow-up turn then writes 5 rows (`tests/turns/rows.rs`), and the storage is billed by rows.
+//! [`SessionState::writes`] tells which of the two rows is the newer one.
 
 use serde::{Deserialize, Serialize};
 
@@ -148,8 +148,11 @@ impl<D: Database> SessionStore<D> {
         self.find_tables()?;
         // The turn that saves it may have begun before another write, and before the user's object told a later time.
         let mut session = session.clone();
-        let known = self.memory.borrow().session.as_ref().map_or(0, |known| known.state.writes);
-        session.state.writes = known.saturating_add(1);
+        let of_known = |known: &Session| (known.state.writes, known.updated_at);
+        let (writes, used_at) = self.memory.borrow().session.as_ref().map_or((0, 0), of_known);
+        session.state.writes = writes.saturating_add(1);
+        // By a clock that was set back, its retention would be over as soon as that is right again.
+        session.updated_at = session.updated_at.max(used_at);
         self.keep_credentials_valid_from(&mut session);
         Ok(session)
     }

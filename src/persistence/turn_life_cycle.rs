@@ -1,4 +1,5 @@
-//! The turn's life cycle: every function is one durable step, all of it kept or nothing.
+//! The turn's life cycle: every function is one durable step, all of it kept or nothing, or a part of its caller's
+//! step.
 //!
 //! ```text
 //! begin_turn -> record_retrieval? -> record_output -> record_tool_result* -> add_tool_outputs -> record_output … -> end_submission

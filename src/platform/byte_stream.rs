@@ -11,7 +11,7 @@ use crate::ports::CHUNK_BYTES;
 pub(super) struct ByteReader {
     reader: BodyReader,
     /// The body was read to its end, or broke off.
-    ended: bool,
+    pub(super) ended: bool,
 }
 
 impl ByteReader {
@@ -23,11 +23,6 @@ impl ByteReader {
     pub(super) fn release(&mut self) -> ReadableStream {
         self.ended = true;
         self.reader.release()
-    }
-
-    /// Whether the body was read to its end, or broke off.
-    pub(super) fn ended(&self) -> bool {
-        self.ended
     }
 
     /// The next bytes, `None` at the end. Fewer than `at_least` bytes are the last ones.

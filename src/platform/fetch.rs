@@ -127,7 +127,7 @@ impl ResponseBody for FetchBody {
         match &mut self.reading {
             Reading::Begun(reader) => {
                 let read = reader.read(at_least).await;
-                if reader.ended() {
+                if reader.ended {
                     self.reading = Reading::Ended;
                     self.abort.armed = false;
                 }
@@ -151,7 +151,7 @@ impl ResponseBody for FetchBody {
             Some(Gathering::Over(whole)) => *whole,
             Some(Gathering::UnderWay(taking)) => {
                 let (taken, came) = taking.await;
-                if !taken.ended() {
+                if !taken.ended {
                     self.gathering = Some(Gathering::UnderWay(take(taken)));
                     return false;
                 }

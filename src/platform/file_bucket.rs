@@ -91,7 +91,7 @@ impl FileBucket {
     }
 
     fn bucket(&self, env: &Env) -> Result<R2Bucket, Failure> {
-        bucket(env, self.log.identity().jurisdiction())
+        bucket(env, self.log.identity.jurisdiction)
     }
 
     fn logged(&self, failure: Failure) -> FileFault {

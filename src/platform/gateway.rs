@@ -90,7 +90,8 @@ impl Gateway for WorkerGateway<'_> {
         let address = ["https://page", path].concat();
         let sent = assets.fetch(&address, self.request.unchecked_ref()).ok()?;
         let response: Response = settled(&sent).await.ok()?.unchecked_into();
-        (response.status() != 404).then_some(response)
+        // A failure of the moment would be kept with the headers of a file, for a year.
+        (response.status() < 400).then_some(response)
     }
 
     async fn holds(&self, key: &PublicKey, signed: &[u8], signature: &[u8]) -> bool {

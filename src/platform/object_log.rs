@@ -11,7 +11,7 @@ use super::variables::{tenants, variable};
 use crate::ports::{LoggedUsers, ObjectClass, ObjectIdentity};
 
 pub(super) struct ObjectLog {
-    identity: ObjectIdentity,
+    pub(super) identity: ObjectIdentity,
     users: LoggedUsers,
     /// Counts the rows that the object's statements read and wrote since the last line.
     store: ObjectStore,
@@ -36,10 +36,6 @@ impl ObjectLog {
         Rc::new(Self { identity, users, store })
     }
 
-    pub(super) fn identity(&self) -> &ObjectIdentity {
-        &self.identity
-    }
-
     /// The rows since the last line: read, and written.
     pub(super) fn rows(&self) -> (usize, usize) {
         self.counted(false)
@@ -54,8 +50,7 @@ impl ObjectLog {
 
     pub(super) fn write(&self, mut line: Value) {
         self.identity.sign(&mut line, self.users);
-        if let (ObjectClass::Session, Some(members)) = (self.identity.class(), line.as_object_mut())
-        {
+        if let (ObjectClass::Session, Some(members)) = (self.identity.class, line.as_object_mut()) {
             let (read, written) = self.counted(true);
             members.insert("rows_read".to_owned(), read.into());
             members.insert("rows_written".to_owned(), written.into());

@@ -68,12 +68,14 @@ macro_rules! hosted_object {
 }
 
 hosted_object!(
-    /// The Durable Object of one session, named `{tenant}/{SessionId}`.
+    /// The Durable Object of one session, named `{tenant}/{SessionId}`, of a user's
+    /// `{tenant}/~{user, percent-encoded}/{SessionId}`.
     ///
     /// State: SQLite (see `persistence::schema`), and the running turn in memory. Routes: `/execute`, and
-    /// `entry::SessionRoute`. Statuses: interface §3. Alarm: `TURN_ALARM_MS` after an instance's first accepted submission,
-    /// then at that interval while a turn runs; it keeps the object from eviction, resumes a turn that lost its instance,
-    /// and attempts the tasks that are due.
+    /// `entry::SessionRoute`. Statuses: interface §3. Alarm: `TURN_ALARM_MS` after an instance's first accepted
+    /// submission, then at that interval while a turn runs; it keeps the object from eviction, resumes a turn that lost
+    /// its instance, and does what else is due: tasks, the end of an erasure, the report to the user's object, the end
+    /// of the retention.
     SessionObject, SessionHost, readable
 );
 
@@ -135,10 +137,11 @@ asked_object!(
 );
 
 asked_object!(
-    /// The Durable Object that keeps the tools of one MCP server for a tenant, named `{tenant}/{server}`.
+    /// The Durable Object that keeps the tools of one MCP server for a tenant, named `{tenant}/{server}`, or for a
+    /// user, named `{tenant}/~{user, percent-encoded}/{server}`, where the server is told the user.
     ///
-    /// State: SQLite, one row (`object::DocumentKeeper`). Routes: none for clients; a session's object asks it
-    /// `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the failure of the server being
-    /// part of the body. No alarm.
+    /// State: SQLite, one row (`object::DocumentKeeper`); of a user memory alone. Routes: none for clients; a session's
+    /// object asks it `ports::ObjectQuestion::Tools`. Status: 503 for a sender of another version, else 200, the
+    /// failure of the server being part of the body. No alarm.
     McpLists, McpListHost, McpList, |runtime| context_source().catalog(runtime).await
 );

@@ -48,7 +48,7 @@ impl ReceivedBody {
 impl Upload for ReceivedBody {
     async fn piece(&mut self, at_least: usize) -> Result<Option<Vec<u8>>, HttpFault> {
         match self {
-            Self::Long(reader, came) if !reader.ended() => {
+            Self::Long(reader, came) if !reader.ended => {
                 if *came >= CHUNK_BYTES || at_least >= CHUNK_BYTES {
                     return Ok(reader.read(at_least).await?);
                 }

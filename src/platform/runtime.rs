@@ -74,25 +74,25 @@ impl Platform for Runtime {
     }
 
     fn tenant(&self) -> Option<&str> {
-        self.log.identity().tenant()
+        self.log.identity.tenant()
     }
 
     fn user(&self) -> Option<&UserId> {
-        self.log.identity().user()
+        self.log.identity.user()
     }
 
     fn jurisdiction(&self) -> Option<Jurisdiction> {
-        self.log.identity().jurisdiction()
+        self.log.identity.jurisdiction
     }
 
     fn is_at_home(&self) -> bool {
-        let identity = self.log.identity();
+        let identity = &self.log.identity;
         // The runtime does not tell the name for alarms that were set before March 2026.
         let Some(name) = identity.name() else { return true };
         match tenants(&self.env).as_ref() {
             Ok(tenants) => {
-                let place = tenants.place(identity.class(), name);
-                id_at(&self.env, identity.class(), &place).is_ok_and(|id| id == self.object_id())
+                let place = tenants.place(identity.class, name);
+                id_at(&self.env, identity.class, &place).is_ok_and(|id| id == self.object_id())
             }
             Err(_) => false,
         }

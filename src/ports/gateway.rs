@@ -32,7 +32,7 @@ pub struct ObjectRequest<'a> {
     /// [`super::INNER_PROTOCOL`] of the version that sends it.
     pub protocol: u32,
     pub class: ObjectClass,
-    /// The object's name, `{tenant}/{id}`, unique within the class.
+    /// The object's name ([`super::object_name`]), unique within the class.
     pub name: String,
     pub method: &'a str,
     /// The client's whole URL, from which the object finds the same route.
@@ -138,7 +138,7 @@ pub trait Gateway: Machine {
     ) -> Result<Option<Self::Contents>, FileFault>;
 
     /// The response to this request, GET or HEAD, with a file of the playground's page, by its path among
-    /// them; `None` where there is no such file.
+    /// them; `None` where there is no such file, or it cannot be had.
     async fn page_file(&self, path: &str) -> Option<Self::ObjectResponse>;
 
     /// Whether the signature over these bytes is the key's. An ECDSA signature is `r` and `s`, 32 bytes each. A key that

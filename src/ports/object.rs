@@ -16,7 +16,7 @@ pub enum ObjectClass {
     User,
     /// One object per workspace.
     Workspace,
-    /// One object per MCP server and tenant.
+    /// One object per MCP server and tenant, or user where the server is told the user.
     McpList,
     /// One object per address of an identity provider's keys, which belongs to no tenant.
     KeySet,
@@ -39,11 +39,11 @@ pub fn user_name(tenant: &str, user: &UserId) -> String {
 /// Which object it is.
 #[derive(Clone, Debug)]
 pub struct ObjectIdentity {
-    class: ObjectClass,
+    pub class: ObjectClass,
     /// `None` where the machine does not know it.
     owned: Option<Owned>,
     /// The one to which it is held, if any.
-    jurisdiction: Option<Jurisdiction>,
+    pub jurisdiction: Option<Jurisdiction>,
 }
 
 /// Whose an object is, and its id among what the owner has.
@@ -80,19 +80,9 @@ impl ObjectIdentity {
         Self { jurisdiction, ..self }
     }
 
-    /// The jurisdiction to which it is held.
-    pub fn jurisdiction(&self) -> Option<Jurisdiction> {
-        self.jurisdiction
-    }
-
     /// The name by which others ask for it; `None` where the machine does not know it.
     pub fn name(&self) -> Option<&str> {
         self.owned.as_ref().map(|owned| owned.name.as_str())
-    }
-
-    /// Its class.
-    pub fn class(&self) -> ObjectClass {
-        self.class
     }
 
     /// The tenant that it belongs to.

@@ -1,7 +1,8 @@
 //! The seam between an object and the machine it runs on: clock, randomness, HTTP, secrets and
 //! background tasks. In production `crate::platform` implements it, in tests the bed.
 //!
-//! Architecture Invariant: besides [`super::Gateway`] and [`Machine`] no trait outside this file is asynchronous.
+//! Of the other seams only [`super::Gateway`], its [`super::Upload`] and [`Machine`] are asynchronous: a database, a
+//! span and a body that is sent answer at once.
 
 use std::pin::Pin;
 

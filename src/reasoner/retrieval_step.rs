@@ -59,10 +59,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let retrieving = pin!(retrieve(platform, retrieval, target, query));
         let retrieved = within(span.open(), retrieving).await;
         if let Some(open) = span.open() {
+            let workspace = self.traced_id(None, &pending.workspace_id);
             let record = TurnRetrieval {
-                tenant: platform.tenant().unwrap_or_default(),
-                workspace_id: &pending.workspace_id,
-                ids: self.traced_ids(),
+                workspace: workspace.as_deref(),
                 limit: retrieval.limit,
                 chunks: retrieved.chunks.len(),
                 failed: retrieved.failed,

@@ -1,5 +1,6 @@
 //! What runs a session's turns, and one turn while it runs: the data that each step of the loop works on.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -7,12 +8,12 @@ use super::model_call::{FailedServices, Interruption, RestingServices, Services,
 use super::run_summary::RunSummary;
 use crate::catalog::{AgentContext, Catalog, Continuation, ConversationContext};
 use crate::composition::{OutputFormat, ToolList};
-use crate::contract::{ErrorCode, Fault, Progress, Result, TraceContext};
+use crate::contract::{ErrorCode, Fault, Progress, Result, TraceContext, UserId};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
 use crate::persistence::{Lease, Session, SessionStore, StoredSchema, Turn};
 use crate::ports::{Database, Deployment, Platform, TraceSpan};
-use crate::tracing::{TracedIds, note_error};
+use crate::tracing::{note_error, traced_id};
 
 /// The session's connections to MCP servers, by the fingerprints of the servers' definitions. They are in memory
 /// alone: without, a server is only greeted once more.
@@ -191,9 +192,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         StepSpan { span, stopped_by: &self.run.stopped_by }
     }
 
-    /// How sessions and workspaces stand in traces.
-    pub(super) fn traced_ids(&self) -> TracedIds {
-        TracedIds::of(&self.deployment.trace_session_id)
+    /// What stands in traces for the id of a workspace, or of a session of the user's.
+    pub(super) fn traced_id<'i>(&self, user: Option<&UserId>, id: &'i str) -> Option<Cow<'i, str>> {
+        let tenant = self.platform.tenant().unwrap_or_default();
+        traced_id(&self.deployment.trace_session_id, tenant, user, id)
     }
 
     /// Has a turn's row say where the run stands in traces, from its next durable step on.

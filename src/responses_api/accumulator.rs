@@ -148,7 +148,7 @@ impl ResponseAccumulator {
     /// What the events have cost beside being read: the bytes that were compared to find their items, and the places
     /// in the text that were looked at.
     pub(super) fn searched(&self) -> (usize, usize) {
-        (self.compared, self.text.passed())
+        (self.compared, self.text.passed)
     }
 
     /// Takes an event behind the one that ended the response: a `response.failed` behind an `error` says

@@ -10,8 +10,8 @@ use super::StreamFault;
 /// Which events of a response have been taken.
 #[derive(Debug, Default)]
 pub(super) struct EventOrder {
-    /// The number of the newest event that was taken.
-    newest: Option<u64>,
+    /// The number of the newest event that was taken; `None` where no event had any.
+    pub(super) newest: Option<u64>,
     /// The event behind which a gap was met before: a service that leaves events out for a second time counts so.
     gap_behind: Option<u64>,
 }
@@ -22,11 +22,6 @@ struct Numbered {
 }
 
 impl EventOrder {
-    /// The number of the newest event that was taken; `None` where no event had any.
-    pub(super) fn newest(&self) -> Option<u64> {
-        self.newest
-    }
-
     /// Takes an event by its data: false for one that was taken before.
     ///
     /// # Errors
@@ -60,13 +55,13 @@ mod tests {
     #[test]
     fn each_event_is_taken_once_and_one_without_a_number_always() {
         let mut order = EventOrder::default();
-        assert_eq!(order.newest(), None);
+        assert_eq!(order.newest, None);
         for (number, expected) in [(0, true), (1, true), (1, false), (0, false), (2, true)] {
             assert_eq!(taken(&mut order, number), Ok(expected), "{number}");
         }
         assert_eq!(order.take("{}"), Ok(true));
         assert_eq!(order.take("no JSON"), Ok(true));
-        assert_eq!(order.newest(), Some(2));
+        assert_eq!(order.newest, Some(2));
     }
 
     #[test]
@@ -75,7 +70,7 @@ mod tests {
         // A stream that is read on begins anywhere.
         assert_eq!(taken(&mut order, 5), Ok(true));
         assert_eq!(taken(&mut order, 8), Err(StreamFault::Gap));
-        assert_eq!(order.newest(), Some(5));
+        assert_eq!(order.newest, Some(5));
         assert_eq!(taken(&mut order, 8), Ok(true));
         assert_eq!(taken(&mut order, 10), Err(StreamFault::Gap));
         assert_eq!(taken(&mut order, 9), Ok(true));

@@ -49,7 +49,7 @@ pub(super) struct OrderedText {
     /// The text was given anew from its start. That happens once: each time costs a segment.
     begun_anew: bool,
     /// The messages and parts that were looked at for text to give.
-    passed: usize,
+    pub(super) passed: usize,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -102,11 +102,6 @@ impl OrderedText {
     /// Whether the message at this index is known to be commentary.
     pub(super) fn is_commentary(&self, index: u64) -> bool {
         self.messages.get(&index).is_some_and(|message| message.commentary)
-    }
-
-    /// How many messages and parts were looked at for text to give.
-    pub(super) fn passed(&self) -> usize {
-        self.passed
     }
 
     /// Changes a part, made when it is new. `change` says by what the part's text has changed: whether it is still the

@@ -56,7 +56,7 @@ pub struct ResponseStream {
     limits: StreamLimits,
     /// The bytes and the events read so far.
     bytes: usize,
-    events: usize,
+    pub events: usize,
     /// The body so far, while it is blank or one JSON object.
     held: Vec<u8>,
     /// The white space at its beginning, in bytes.
@@ -86,7 +86,7 @@ impl ResponseStream {
 
     /// The number of the newest event that was taken; `None` where no event had any.
     pub fn newest_event(&self) -> Option<u64> {
-        self.order.as_ref().and_then(EventOrder::newest)
+        self.order.as_ref().and_then(|order| order.newest)
     }
 
     /// The work that reading has taken so far, in units of what a byte of a comment takes. It is counted, and depends on
@@ -96,11 +96,6 @@ impl ResponseStream {
         let beside = self.events.saturating_mul(EVENT_WORK);
         let searches = (compared / COMPARED).saturating_add(places.saturating_mul(PLACE_WORK));
         self.bytes.saturating_add(beside).saturating_add(searches)
-    }
-
-    /// The number of events that were taken.
-    pub fn events(&self) -> usize {
-        self.events
     }
 
     /// Takes the response object as it stands at the service: the end of the response, if it has ended. What the

@@ -14,7 +14,7 @@ use super::index::{
 use super::vectors::{QuestionVector, VectorRanking};
 use super::work_budget::WorkBudget;
 use crate::contract::{RagScope, Result, json_text};
-use crate::ports::{Database, Row};
+use crate::ports::{Database, Row, read_row};
 
 /// The candidates for each chunk of the limit, and the least limit by which they are counted: the best chunk is the same
 /// under every limit.
@@ -124,14 +124,7 @@ impl<D: Database> Ranked<'_, D> {
             &[best.into()],
         )?;
         let candidate = |row: &Row| {
-            Ok(Candidate {
-                id: row.get("id")?,
-                path: row.get("path")?,
-                start_line: row.get("start_line")?,
-                end_line: row.get("end_line")?,
-                bytes: row.get("bytes")?,
-                score: row.get("score")?,
-            })
+            Ok(read_row!(Candidate of row { id, path, start_line, end_line, bytes, score }))
         };
         rows.iter().map(candidate).collect()
     }

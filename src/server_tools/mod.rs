@@ -72,6 +72,7 @@ pub async fn run<P: Platform>(
     let started = platform.now_ms();
     let name = invocation.name;
     let (mut files, mut new_mode) = (Vec::new(), None);
+    // This, and what the product's own tools say, is a failure only where the turn has no room for it.
     let gone = || Ok(ToolOutcome::Error(format!("The tool {name} is no longer available.")));
     let (outcome, on_error) = match (mcp, BuiltInTool::parse(name), catalog.server_tool(name)) {
         (Some(McpCall { server: Some(server), tool, connection }), ..) => {
@@ -83,10 +84,10 @@ pub async fn run<P: Platform>(
         (None, Some(BuiltInTool::ChangeMode), _) => {
             let (outcome, requested) = mode_tools::change_mode(catalog, invocation.arguments);
             new_mode = requested;
-            (Ok(outcome), OnError::FailTurn)
+            (Ok(outcome), OnError::ReportToModel)
         }
         (None, Some(BuiltInTool::ListModes), _) => {
-            (Ok(mode_tools::list_modes(catalog)), OnError::FailTurn)
+            (Ok(mode_tools::list_modes(catalog)), OnError::ReportToModel)
         }
         (None, None, Some(tool)) => {
             let called = call_http_tool(platform, tool, links, invocation, trace).await;
@@ -96,8 +97,8 @@ pub async fn run<P: Platform>(
             });
             (outcome, tool.on_error)
         }
-        (Some(McpCall { server: None, .. }), ..) => (gone(), OnError::FailTurn),
-        (None, None, None) => (gone(), OnError::FailTurn),
+        (Some(McpCall { server: None, .. }), ..) => (gone(), OnError::ReportToModel),
+        (None, None, None) => (gone(), OnError::ReportToModel),
     };
     let outcome = match outcome {
         Ok(outcome) if given.get().saturating_add(outcome.text().len()) > MAX_TURN_BYTES => {

@@ -39,7 +39,7 @@ pub(super) fn change_mode(
     arguments: &str,
 ) -> (ToolOutcome, Option<RequestedMode>) {
     let refused = |why: String| {
-        let valid: Vec<&str> = catalog.modes().iter().map(|mode| mode.key.as_str()).collect();
+        let valid: Vec<&str> = catalog.modes.iter().map(|mode| mode.key.as_str()).collect();
         let result = json!({ "success": false, "error": why, "validModes": valid });
         (ToolOutcome::Result(result.to_string()), None)
     };
@@ -62,7 +62,7 @@ pub(super) fn change_mode(
 /// Key, display name and use of every mode.
 pub(super) fn list_modes(catalog: &Catalog) -> ToolOutcome {
     let modes: Vec<_> = catalog
-        .modes()
+        .modes
         .iter()
         .map(|mode| {
             json!({ "mode": mode.key, "displayName": mode.display_name, "whenToUse": mode.when_to_use })

@@ -2,17 +2,15 @@
 //! receivers add them up.
 
 use super::service::provider_of;
-use super::{TracedIds, names, text_if};
-use crate::contract::{ErrorCode, TraceContext, TurnStatus, UserId};
+use super::{names, text_if};
+use crate::contract::{ErrorCode, TraceContext, TurnStatus};
 use crate::ports::TraceSpan;
 
 /// A run of a submission, when it begins.
 pub struct AgentInvocation<'a> {
     pub tenant: &'a str,
-    /// Whose session it is, where that is not the tenant's own.
-    pub user: Option<&'a UserId>,
-    pub session_id: &'a str,
-    pub ids: TracedIds,
+    /// As it stands in traces.
+    pub session: Option<&'a str>,
     pub conversation_context: &'a str,
     /// What names the catalog.
     pub catalog: &'a str,
@@ -54,8 +52,7 @@ impl AgentInvocation<'_> {
         span.text(names::PRODUCT_VERSION, self.version);
         span.text(names::TENANT, self.tenant);
         span.text(names::CATALOG, self.catalog);
-        let session = self.ids.name(self.tenant, self.user, self.session_id);
-        text_if(span, names::CONVERSATION, session.as_deref());
+        text_if(span, names::CONVERSATION, self.session);
         span.number(names::ATTEMPT, self.attempt.into());
         if let Some(waited_ms) = self.waited_ms {
             span.number(names::WAITED, waited_ms as f64);

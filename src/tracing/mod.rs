@@ -18,7 +18,7 @@ pub use chat::{Chat, ChatEnd, FinishReason};
 pub use execute_tool::{McpExchange, ToolExecution, ToolExecutionEnd};
 pub use invoke_agent::{AgentInvocation, AgentInvocationEnd};
 pub use retrieval::{QuestionEmbedding, TurnRetrieval};
-pub use traced_ids::TracedIds;
+pub use traced_ids::traced_id;
 
 use crate::ports::TraceSpan;
 

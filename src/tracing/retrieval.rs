@@ -1,14 +1,13 @@
 //! `retrieval`: the search of a workspace for a turn's message; and below it `embeddings {model}`: the vector of the question.
 
 use super::service::{name_server, provider_of};
-use super::{TracedIds, names, text_if};
+use super::{names, text_if};
 use crate::ports::TraceSpan;
 
 /// A turn's retrieval, with its end.
 pub struct TurnRetrieval<'a> {
-    pub tenant: &'a str,
-    pub workspace_id: &'a str,
-    pub ids: TracedIds,
+    /// As it stands in traces.
+    pub workspace: Option<&'a str>,
     /// The most chunks that were asked for.
     pub limit: u32,
     /// The chunks that the turn gets.
@@ -23,8 +22,7 @@ impl TurnRetrieval<'_> {
     /// Sets all attributes.
     pub fn describe(&self, span: &impl TraceSpan) {
         span.text(names::OPERATION, "retrieval");
-        let workspace = self.ids.name(self.tenant, None, self.workspace_id);
-        text_if(span, names::DATA_SOURCE, workspace.as_deref());
+        text_if(span, names::DATA_SOURCE, self.workspace);
         span.number(names::TOP_K, self.limit.into());
         span.number(names::CHUNKS, self.chunks as f64);
         if self.failed {

@@ -139,9 +139,11 @@ impl Spent {
     /// Counts the bytes of a fork, of which there may be `most` in an hour. Where they are too many nothing is counted, and
     /// the error is the time until they are not, in milliseconds.
     pub fn copy(&mut self, bytes: u64, most: u64, now_ms: u64) -> Result<(), u64> {
-        self.copies.retain(|copied| copied.ends_at() > now_ms);
-        let all = self.copies.iter().fold(bytes, |all, copied| all.saturating_add(copied.bytes));
         let minute = now_ms / MINUTE_MS;
+        // What is of a later minute than that of a clock which differs was counted before the clock was set back, and would
+        // count until it has caught up.
+        self.copies.retain(|copied| copied.ends_at() > now_ms && copied.minute <= minute + 1);
+        let all = self.copies.iter().fold(bytes, |all, copied| all.saturating_add(copied.bytes));
         if all > most {
             let mut left = all;
             let ends = self.copies.iter().find(|copied| {
@@ -339,6 +341,15 @@ mod tests {
         assert_eq!(granted(spent.lease(&month(ended), february)), Some((2, 100)));
         assert_eq!(spent.tokens(february), (100, 100));
         assert_eq!(spent.tokens(february + DAY_MS), (0, 0), "nobody gave it back");
+    }
+
+    #[test]
+    fn a_clock_that_is_set_back_has_no_copy_count_for_longer() {
+        let mut spent = Spent::default();
+        assert_eq!(spent.copy(100, 100, NOON), Ok(()));
+        // The clocks of two machines differ.
+        assert_eq!(spent.copy(1, 100, NOON - 1), Err(61 * MINUTE_MS + 1));
+        assert_eq!(spent.copy(100, 100, NOON - 2 * MINUTE_MS), Ok(()));
     }
 
     #[test]

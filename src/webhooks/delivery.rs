@@ -6,37 +6,27 @@ use crate::contract::release;
 use crate::outbound::{ServiceFailure, notify};
 use crate::ports::Platform;
 
-/// How an attempt ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Attempt {
-    /// The receiver has taken the message.
-    Delivered { status: u16 },
-    /// The receiver wants no more messages (410).
-    Gone,
-    /// Another attempt may help.
-    Failed {
-        /// Absent where there was no response in time.
-        status: Option<u16>,
-        /// For the operator's log: no address, no secret, no words of the receiver.
-        reason: String,
-        /// How long the receiver asks to wait, in milliseconds.
-        retry_after_ms: Option<u64>,
-    },
+/// Why a receiver has not taken a message. By the status 410 it wants no more of them, else another attempt may help.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NotTaken {
+    /// Absent where there was no response in time.
+    pub status: Option<u16>,
+    /// For the operator's log: no address, no secret, no words of the receiver.
+    pub reason: String,
+    /// How long the receiver asks to wait, in milliseconds.
+    pub retry_after_ms: Option<u64>,
 }
 
-/// Posts a message once. `id` is the same in every attempt, and so is `body`.
+/// Posts a message once; the status is that with which it was taken. `id` is the same in every attempt, and so is `body`.
 pub async fn attempt<P: Platform>(
     platform: &P,
     webhook: &Webhook,
     id: &str,
     body: String,
-) -> Attempt {
+) -> Result<u16, NotTaken> {
     let sent_at = platform.now_ms() / 1000;
-    let signed = signatures(platform, &webhook.signing_secrets, id, sent_at, &body);
-    let signature = match signed {
-        Ok(signature) => signature,
-        Err(reason) => return Attempt::Failed { status: None, reason, retry_after_ms: None },
-    };
+    let signature = signatures(platform, &webhook.signing_secrets, id, sent_at, &body)
+        .map_err(|reason| NotTaken { reason, ..NotTaken::default() })?;
     let own = [
         ("User-Agent", format!("aptix-edge/{}", release())),
         ("webhook-id", id.to_owned()),
@@ -44,17 +34,18 @@ pub async fn attempt<P: Platform>(
         ("webhook-signature", signature),
     ];
     let own = own.map(|(name, value)| (name.to_owned(), value)).into();
-    match notify(platform, &webhook.http, own, body).await {
-        Ok(status) => Attempt::Delivered { status },
-        Err(ServiceFailure::Status { status: 410, .. }) => Attempt::Gone,
-        Err(failure) => {
-            let reason = failure.to_string();
-            let ServiceFailure::Status { status, retry_after_ms } = failure else {
-                return Attempt::Failed { status: None, reason, retry_after_ms: None };
-            };
-            // Only of these statuses does the header speak of the request itself (RFC 9110, section 10.2.3).
-            let retry_after_ms = retry_after_ms.filter(|_| matches!(status, 429 | 503));
-            Attempt::Failed { status: Some(status), reason, retry_after_ms }
-        }
-    }
+    notify(platform, &webhook.http, own, body).await.map_err(|failure| {
+        let reason = match &failure {
+            ServiceFailure::Status { status: 410, .. } => {
+                "the receiver wants no more messages".to_owned()
+            }
+            other => other.to_string(),
+        };
+        let ServiceFailure::Status { status, retry_after_ms } = failure else {
+            return NotTaken { reason, ..NotTaken::default() };
+        };
+        // Only of these statuses does the header speak of the request itself (RFC 9110, section 10.2.3).
+        let retry_after_ms = retry_after_ms.filter(|_| matches!(status, 429 | 503));
+        NotTaken { status: Some(status), reason, retry_after_ms }
+    })
 }

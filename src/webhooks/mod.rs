@@ -12,7 +12,7 @@ mod message;
 mod schedule;
 mod signature;
 
-pub use delivery::{Attempt, attempt};
+pub use delivery::{NotTaken, attempt};
 pub use message::{messages_of, ping};
 pub use schedule::next_wait_ms;
 pub use signature::SigningKey;

@@ -1,6 +1,6 @@
-//! A closed list (`closed_list!`) is matched member by member, so that the compiler finds every place that a new
-//! member concerns. For a plain `_` the lint `wildcard_enum_match_arm` says the same; this rule adds `matches!`, and
-//! patterns of which a part is a wildcard.
+//! A closed list (`closed_list!`) is matched member by member, so that the compiler finds every place that a new member
+//! concerns. The lint `wildcard_enum_match_arm`, which is off, would say so of all enums; this rule is for closed lists
+//! alone, in `matches!` and in patterns of which a part is a wildcard as well.
 
 use std::collections::BTreeSet;
 

@@ -32,7 +32,7 @@ fn what_follows_the_end_of_a_turn_is_done_in_one_function() {
 #[test]
 fn what_a_new_turn_would_be_is_worked_out_in_one_file() {
     let draft = ["entry/session/turn_draft.rs"];
-    for asked in [". turn_mode (", ". begins_under (", ". titles_sessions ("] {
+    for asked in [". turn_mode (", ". begins_under (", ". titles_sessions"] {
         assert_only(&draft, |file| says(file, asked));
     }
 }

@@ -66,7 +66,7 @@ impl World {
     /// Whether requests for the object's name reach the one that has this key.
     pub(super) fn is_at_home(&self, identity: &ObjectIdentity, own: &str) -> bool {
         let (Ok(tenants), Some(name)) = (self.tenants(), identity.name()) else { return false };
-        let place = tenants.place(identity.class(), name);
+        let place = tenants.place(identity.class, name);
         key(&place.name, place.jurisdiction) == own
     }
 }

@@ -247,7 +247,7 @@ impl TestPlatform {
 
     /// What stands before the keys of the object's bucket.
     fn bucket(&self) -> Result<String, FileFault> {
-        self.world.bucket(self.identity.jurisdiction())
+        self.world.bucket(self.identity.jurisdiction)
     }
 
     async fn pause(&self) {
@@ -397,7 +397,7 @@ impl Platform for TestPlatform {
     }
 
     fn jurisdiction(&self) -> Option<Jurisdiction> {
-        self.identity.jurisdiction()
+        self.identity.jurisdiction
     }
 
     fn is_at_home(&self) -> bool {

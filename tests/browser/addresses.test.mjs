@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, done, hasStatus, Playground, say, signIn } from './playground.mjs';
+import { assertAccessible, done, hasStatus, openPanel, Playground, say, signIn } from './playground.mjs';
 
 const TICKET_KEYS = JSON.stringify([{ Id: 'tests', Secret: Buffer.alloc(32, 7).toString('base64') }]);
 
@@ -46,6 +46,25 @@ describe('addresses of the page', { skip: withoutBrowser }, () => {
     assert.match(new URL(page.url()).hash, /^#[A-Za-z0-9._:-]+$/);
   });
 
+  test('a session that could not be read when it was opened is shown later as it would have been', async () => {
+    const page = await playground.page({ expected: [/status of 403/] });
+    await openPanel(page, 'Context');
+    const solution = page.getByLabel('Text about the whole solution');
+    await solution.fill('All of it is about pelicans.');
+    const turn = await done(page, 'What can you do?');
+    await done(page, 'And now?');
+    const place = `${new URL(page.url()).hash}/${await turn.getAttribute('data-turn')}`;
+    const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'Not now.', SystemError: false }], Warnings: [] };
+    await page.route(/\/export$/, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 });
+    await page.evaluate((hash) => history.replaceState(null, '', hash), place);
+    await page.reload();
+    await page.getByText('Not now.').waitFor();
+    await page.evaluate(() => dispatchEvent(new Event('focus')));
+    await page.locator('.turn[aria-current="location"]').waitFor();
+    if ((await solution.count()) === 0) await openPanel(page, 'Context');
+    assert.equal(await solution.inputValue(), 'All of it is about pelicans.');
+  });
+
   test('a turn that is not there is told until one goes to another one, or writes', async () => {
     const page = await playground.page();
     const turn = await done(page, 'What can you do?');
@@ -83,6 +102,25 @@ describe('addresses of the page', { skip: withoutBrowser }, () => {
     assert.ok(await close.isVisible());
     await press({ keyCode: 27 });
     await close.waitFor({ state: 'detached' });
+  });
+
+  test('a ticket that is refused of added words or of the list says what to open, too', async () => {
+    const page = await playground.page({ address: `?tickets=${playground.ticketPort}`, expected: [/status of 401/] });
+    const refused = (route) =>
+      route.fulfill({ status: 401, json: { Successful: false, Result: null, Warnings: [], Errors: [{ ErrorCode: 'unauthenticated', Message: 'Send a valid key.', SystemError: false }] } });
+    await signIn(page, 'ann');
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    await page.route(/\/steer$/, refused, { times: 1 });
+    await page.getByRole('textbox', { name: 'Message' }).fill('And more.');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await turn.getByText('open the address that it printed last').waitFor();
+    await page.route(/\/sessions\?/, refused);
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.getByRole('alert').getByText('open the address that it printed last').waitFor();
+    await page.unroute(/\/sessions\?/);
+    playground.goOn();
+    await hasStatus(turn, 'completed');
   });
 
   test('where nobody gives tickets any more, or the service does not know them, the page says what to open', async () => {

@@ -134,6 +134,17 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     }
   });
 
+  test('a file that cannot be read is no answer, and is told', async () => {
+    const page = await open();
+    const turn = await asked(page, reading());
+    await page.evaluate(() => (Blob.prototype.text = () => Promise.reject(new DOMException('It is gone.', 'NotReadableError'))));
+    await turn.getByLabel('Answer with a file').setInputFiles({ name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Of pelicans') });
+    await turn.getByRole('alert').getByText('notes.md could not be read.').waitFor();
+    await turn.getByLabel('Result, as JSON or as plain text').fill('Nothing.');
+    await turn.getByRole('button', { name: 'Send result' }).click();
+    await hasStatus(turn, 'completed');
+  });
+
   test('of two calls in one pause the first answer waits visibly for the other one, is kept over a reload, and can be taken back', async () => {
     const page = await open({ viewport: PHONE, colorScheme: 'dark' });
     const turn = await asked(page, payment(1), payment(2));
@@ -244,6 +255,15 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await approve(turn);
     await hasStatus(turn, 'completed');
     await head(turn, /you decided\s*approved/).waitFor();
+    // What was written for it stands there again.
+    const next = await asked(page, payment(2));
+    await page.route(/\/execute/, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 });
+    await question(next).getByLabel('Reason, if you refuse').fill('Too much.');
+    await refuse(next);
+    await question(next).getByText('The ticket may not approve.').waitFor();
+    assert.equal(await question(next).getByLabel('Reason, if you refuse').inputValue(), 'Too much.');
+    await refuse(next);
+    await hasStatus(next, 'completed');
   });
 
   test('a decision in a session that is left before it could be sent goes by itself', async () => {

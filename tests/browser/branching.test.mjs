@@ -78,6 +78,30 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     assert.equal(await box.inputValue(), 'What can you do for a zoo?');
   });
 
+  test('a fork whose answer is lost is the one that is made when it is asked for again', async () => {
+    const page = await playground.page({ expected: [/status of 500/] });
+    await done(page, 'Remember the word pelican.');
+    const turn = await done(page, 'What can you do?');
+    const parent = sessionOf(page);
+    const ids = [];
+    await page.route('**/fork', async (route) => {
+      ids.push(route.request().postDataJSON().SessionId);
+      const response = await route.fetch();
+      if (ids.length > 1) return route.fulfill({ response });
+      const Errors = [{ ErrorCode: 'internal', Message: 'The answer is lost.', SystemError: true }];
+      await route.fulfill({ status: 500, json: { Successful: false, Errors, Warnings: [] } });
+    });
+    const fork = async () => {
+      await turn.hover();
+      await turn.getByRole('button', { name: 'Fork from here' }).click();
+    };
+    await fork();
+    await turn.getByText('The answer is lost.').waitFor();
+    await fork();
+    await hasLeft(page, parent);
+    assert.deepEqual(ids, [sessionOf(page), sessionOf(page)]);
+  });
+
   test('the first question is asked again in a session of its own, which names where it comes from, also after a reload', async () => {
     const page = await playground.page();
     const turn = await done(page, 'What can you do?');

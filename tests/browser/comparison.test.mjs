@@ -207,6 +207,32 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     assert.equal(await dialog(page).count(), 0);
   });
 
+  test('a run that cannot be read, or runs on, is looked at again, and nothing is told of what differs before', async () => {
+    const page = await playground.page({ expected: [/status of 403/] });
+    const turn = await done(page, 'What can you do?');
+    await done(page, 'Reason about it.');
+    const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'Not now.', SystemError: false }], Warnings: [] };
+    let answers = [(route) => route.fulfill({ status: 403, json: refusal })];
+    await page.route('**/export', (route) => answers.shift()?.(route) ?? route.continue());
+    await open(page, turn);
+    await dialog(page).getByLabel('Compare this turn with').selectOption({ label: 'Turn 2: Reason about it.' });
+    await compare(page);
+    const failed = side(page, 'This turn', 'failed');
+    await failed.getByText('Not now.').waitFor();
+    answers = [async (route) => {
+      const response = await route.fetch();
+      const json = await response.json();
+      json.Result.Turns[0].Status = 'running';
+      await route.fulfill({ response, json });
+    }];
+    await failed.getByRole('button', { name: 'Look again' }).click();
+    const running = side(page, 'This turn', 'running');
+    await running.getByRole('button', { name: 'Look again' }).waitFor();
+    await dialog(page).getByText('What differs is told when both have ended.').waitFor();
+    await running.getByRole('button', { name: 'Look again' }).click();
+    await dialog(page).getByText('They say different things.').waitFor();
+  });
+
   test('turns of a rehearsal stand as recorded and as rehearsed, those that drift first', async () => {
     const page = await playground.page();
     await done(page, 'What can you do?');

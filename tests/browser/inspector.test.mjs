@@ -93,6 +93,19 @@ describe('the inspector', { skip: withoutBrowser }, () => {
     await page.shot('desktop-light-inspector-tool');
   });
 
+  test('why one turn could not be asked for is not said of another one', async () => {
+    const page = await opened({ expected: [/status of 403/] });
+    const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'Not this one.', SystemError: false }], Warnings: [] };
+    await page.route('**/trace', (route) => route.fulfill({ status: 403, json: refusal }));
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    await panel(page).getByText('Not this one.').waitFor();
+    await page.unroute('**/trace');
+    await page.route('**/trace', () => {});
+    await hasStatus(await say(page, 'And now?'), 'completed');
+    await panel(page).getByText('Asking for its trace…').waitFor();
+    assert.equal(await panel(page).getByText('Not this one.').count(), 0);
+  });
+
   test('a trace that comes while something is pressed moves it only after the click', async () => {
     const page = await opened();
     const { promise: pressed, resolve: press } = Promise.withResolvers();

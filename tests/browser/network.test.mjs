@@ -292,6 +292,32 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await eventually(async () => (await pieces()) === SLOW_ANSWER, 'each piece is listed, and once');
   });
 
+  test('an address that leads nowhere is not said of the session that is opened before the service has told so', async () => {
+    const page = await open();
+    await hasStatus(await say(page, 'What can you do?'), 'completed');
+    const calls = /\/(sessions|health)/;
+    await page.route(calls, (route) => route.abort('connectionfailed'));
+    await page.evaluate(() => (location.hash = '#nobody-has-begun-it'));
+    await page.locator('.conversation .fault').waitFor();
+    const [nowhere, other] = [Promise.withResolvers(), Promise.withResolvers()];
+    const exports = /\/sessions\/[^/]+\/export$/;
+    await page.route(exports, async (route) => (await (route.request().url().includes('nobody') ? nowhere : other).promise, route.continue()));
+    const asked = page.waitForRequest(exports);
+    await page.unroute(calls);
+    await tryNow(page);
+    await asked;
+    const entry = page.locator('button.session').filter({ hasText: 'What can you do?' });
+    await entry.click();
+    await page.getByText('Loading the session…').waitFor();
+    const told = page.waitForResponse(/nobody-has-begun-it\/export$/);
+    nowhere.resolve();
+    await told;
+    await page.waitForTimeout(300);
+    assert.deepEqual([await entry.count(), await page.locator('.conversation .fault').count()], [1, 0]);
+    other.resolve();
+    await hasStatus(page.locator('.turn').first(), 'completed');
+  });
+
   test('a page that finds no service knocks again by itself', async () => {
     const page = await open();
     await hasStatus(await say(page, 'What can you do?'), 'completed');

@@ -223,6 +223,19 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     assert.ok(overflow <= 0, `${overflow} pixels`);
   });
 
+  test('what was sent before an upload has failed is shown', async () => {
+    const page = await opened({ expected: [/status of 403/] });
+    await panel(page).getByLabel('Workspace').fill('half');
+    await panel(page).getByLabel('Workspace').press('Tab');
+    await page.waitForLoadState('networkidle');
+    const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'No more of them.', SystemError: false }], Warnings: [] };
+    await page.route(/\/documents$/, async (route) => (await route.fetch(), route.fulfill({ status: 403, json: refusal })), { times: 1 });
+    await panel(page).getByLabel('Choose a folder').setInputFiles(zoo);
+    await panel(page).getByRole('alert').getByText('No more of them.').waitFor();
+    await panel(page).locator('.document').first().waitFor();
+    assert.equal(await panel(page).getByRole('alert').count(), 1);
+  });
+
   test('why an upload has failed stays told on a busy page', async () => {
     const page = await opened({ expected: [/status of 403/] });
     await busy(page, 1000);
@@ -233,6 +246,18 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     // The panel has looked by then.
     await panel(page).getByText('documents', { exact: true }).waitFor();
     assert.equal(await panel(page).getByRole('alert').count(), 1);
+  });
+
+  test('a search that the service puts off is made again, and what is no answer of its own is told as that', async () => {
+    const page = await opened({ expected: [/status of 403/, /status of 429/] });
+    await upload(page, /sent|unchanged/);
+    const later = { Successful: false, Errors: [{ ErrorCode: 'rate_limited', Message: 'Later.', SystemError: false }], Warnings: [] };
+    await page.route(/\/search\?/, (route) => route.fulfill({ status: 429, json: later }), { times: 1 });
+    await search(page, 'pelican');
+    await page.route(/\/search\?/, (route) => route.fulfill({ status: 403, body: '<h1>Not from here</h1>' }), { times: 1 });
+    await panel(page).getByLabel('What to search for').fill('noon');
+    await page.keyboard.press('Enter');
+    await panel(page).getByRole('alert').getByText("The answer of status 403 is not the service's.").waitFor();
   });
 
   test('what was found is of the workspace that is named, and of the newest search', async () => {

@@ -202,7 +202,7 @@ describe('searching', { skip: withoutBrowser }, () => {
 
   test("a user's search finds what that user said, and nobody else's", async () => {
     const address = `?tickets=${playground.ticketPort}`;
-    const page = await playground.page({ address });
+    const page = await playground.page({ address, expected: [/status of 403/] });
     const search = async (words) => {
       await page.getByRole('searchbox', { name: 'Search sessions' }).fill(words);
       await page.getByRole('button', { name: 'Search what was said, too' }).click();
@@ -211,7 +211,13 @@ describe('searching', { skip: withoutBrowser }, () => {
     await signIn(page, 'ann');
     await page.getByText('Sessions of ann stand here.').waitFor();
     await hasStatus(await say(page, 'Of mine.\n\nA kingfisher.'), 'completed');
+    // A list that cannot be read is asked for again.
+    const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'Not now.', SystemError: false }], Warnings: [] };
+    await page.route(/\/sessions\?Limit=100$/, (route) => route.fulfill({ status: 403, json: refusal }));
     await search('kingfisher');
+    await results.getByText('1 could not be read.').waitFor();
+    await page.unroute(/\/sessions\?Limit=100$/);
+    await results.getByRole('button', { name: 'Read up to 50 more sessions' }).click();
     await results.getByText('1 found in 1 session.').waitFor();
     await page.getByRole('button', { name: 'ann', exact: true }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();

@@ -121,6 +121,22 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     assert.ok(overflow <= 0, `${overflow} pixels`);
   });
 
+  test("a proxy's page is not saved as the export", async () => {
+    const page = await playground.page({ expected: [/status of 502/] });
+    await done(page, 'What can you do?');
+    await openPanel(page, 'Session');
+    await figure(page, 'turns').getByText('1', { exact: true }).waitFor();
+    const files = [];
+    page.on('download', (file) => files.push(file));
+    for (const status of [200, 502]) {
+      await page.route('**/export', (route) => route.fulfill({ status, contentType: 'text/html', body: '<h1>Sign in</h1>' }), { times: 1 });
+      await panel(page, 'Session').getByRole('button', { name: 'Save the export' }).click();
+      await panel(page, 'Session').getByRole('alert').getByText(`The answer of status ${status} is not the service's.`).waitFor();
+    }
+    assert.equal(files.length, 0);
+    assert.equal((await saved(page, 'Save the export')).text, await exportOf(sessionOf(page)));
+  });
+
   test('a conversation goes on under another context, and an unknown one is said', async () => {
     const page = await playground.page({ expected: [/404/] });
     await done(page, 'Remember the word pelican.');

@@ -182,6 +182,19 @@ describe('words while a turn runs', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.turn').count(), 0);
   });
 
+  test('a stop that the service refuses says so beside the message box, until the turn is stopped', async () => {
+    const page = await playground.page({ expected: [/status of 403/] });
+    const turn = await say(page, 'Give a slow answer.');
+    await turn.getByText('This answer').waitFor();
+    const refusal = { Successful: false, Errors: [{ ErrorCode: 'forbidden', Message: 'The ticket may not stop it.', SystemError: false }], Warnings: [] };
+    await page.route(/\/cancel$/, (route) => route.fulfill({ status: 403, json: refusal }), { times: 1 });
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('alert').getByText('The turn is not stopped: The ticket may not stop it.').waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await hasStatus(turn, 'aborted');
+    assert.equal(await page.getByRole('alert').count(), 0);
+  });
+
   test('words that the service refuses say why, and are added again on a phone in the dark', async () => {
     const page = await playground.page({ viewport: PHONE, colorScheme: 'dark', expected: [/status of 403/] });
     const turn = await say(page, 'Give a slow answer.');

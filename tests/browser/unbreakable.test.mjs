@@ -98,6 +98,18 @@ describe('the page', { skip: withoutBrowser }, () => {
     });
   }
 
+  test('keeps the list of sessions where there is no room for a longer one', async () => {
+    const earlier = { id: 'of-before', title: 'Said before', at: 1_700_000_000_000 };
+    const page = await playground.page({ kept: { 'aptix-edge.sessions': JSON.stringify([earlier]) } });
+    const other = await playground.tab(page);
+    await page.evaluate(withFullStorage);
+    rig.model.script(answer(text('Done.')));
+    await hasStatus(await say(page, 'One more.'), 'completed');
+    assert.equal(await page.locator('button.session').count(), 2);
+    assert.match(await page.evaluate(() => localStorage.getItem('aptix-edge.sessions')), /Said before/);
+    await other.locator('button.session').filter({ hasText: 'Said before' }).waitFor({ timeout: 1000 });
+  });
+
   test('shows what cannot be drawn as it is written, and goes on, also after a reload', async () => {
     const page = await playground.page();
     for (const [name, hostile] of Object.entries(TEXTS)) {

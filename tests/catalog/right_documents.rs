@@ -167,9 +167,9 @@ fn a_full_document_is_read_member_by_member() {
         is_default: true,
     };
     assert_eq!(catalog.mode("ddr"), Some(&ddr));
-    assert_eq!(catalog.default_mode(), &ddr);
+    assert_eq!(catalog.default_mode, ddr);
     assert_eq!(catalog.mode("DDR"), None);
-    assert_eq!(catalog.modes().iter().map(|m| &m.key).collect::<Vec<_>>(), ["general", "ddr"]);
+    assert_eq!(catalog.modes.iter().map(|m| &m.key).collect::<Vec<_>>(), ["general", "ddr"]);
 
     assert_eq!(
         catalog.server_tool("lookup"),
@@ -295,7 +295,7 @@ fn parameters_stay_as_they_are_written() {
         r#""Key":"m""#,
         &format!(r#""Key":"m","ModelParameters":{{"seed":1e2,"text":{format},"a":[]}}"#),
     );
-    let mode = Catalog::parse(&text).unwrap().default_mode().clone();
+    let mode = Catalog::parse(&text).unwrap().default_mode;
     let written = added(&[("seed", "1e2"), ("text", format), ("a", "[]")]);
     assert_eq!(mode.model_parameters, ModelParameters { text_is_json: Some(true), ..written });
 }
@@ -390,7 +390,7 @@ fn absent_members_have_the_documented_defaults() {
         model_parameters: ModelParameters::default(),
         is_default: false,
     };
-    assert_eq!(catalog.modes(), [mode]);
+    assert_eq!(catalog.modes, [mode]);
     assert_eq!(
         catalog.server_tool("t"),
         Some(&ServerTool {
@@ -419,7 +419,7 @@ fn the_default_mode_is_the_marked_one_else_general_else_the_first() {
     let default = |modes: Value| {
         let mut document = least();
         document["Modes"] = modes;
-        parsed(&document).default_mode().key.clone()
+        parsed(&document).default_mode.key
     };
     let mode = |key: &str| json!({ "Key": key, "DisplayName": key });
     let marked = |key: &str| json!({ "Key": key, "DisplayName": key, "IsDefault": true });
@@ -452,7 +452,7 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
         assert!(conversation.boot_prompt.contains(label), "{label}");
     }
     let modes: Vec<_> =
-        catalog.modes().iter().map(|m| (m.key.as_str(), m.display_name.as_str())).collect();
+        catalog.modes.iter().map(|m| (m.key.as_str(), m.display_name.as_str())).collect();
     assert_eq!(
         modes,
         [
@@ -461,8 +461,8 @@ fn the_builtin_catalog_is_complete_and_obeys_its_schema() {
             ("workflow_authoring", "Workflow Authoring")
         ]
     );
-    assert_eq!(catalog.default_mode().key, "general");
-    for mode in catalog.modes() {
+    assert_eq!(catalog.default_mode.key, "general");
+    for mode in &catalog.modes {
         assert_eq!(mode.tools, [BuiltInTool::ListModes.as_str()]);
         assert!(!mode.instructions.is_empty() && !mode.when_to_use.is_empty());
         assert_eq!(mode.welcome_message.is_empty(), mode.is_default, "{}", mode.key);

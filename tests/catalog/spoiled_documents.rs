@@ -126,7 +126,7 @@ proptest! {
                     prop_assert!(agent(&context.agent_context_id));
                     prop_assert!(context.mode.as_deref().is_none_or(mode));
                 }
-                prop_assert!(mode(&catalog.default_mode().key));
+                prop_assert!(mode(&catalog.default_mode.key));
             }
             Err(faults) => {
                 prop_assert!(!faults.is_empty());

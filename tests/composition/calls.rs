@@ -98,7 +98,7 @@ fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_un
         });
         // As text, because a value would sort the members.
         let document = document.to_string().replace(r#""parameters""#, json);
-        Catalog::parse(&document).unwrap().default_mode().model_parameters.clone()
+        Catalog::parse(&document).unwrap().default_mode.model_parameters
     });
     assert!(!CallParameters::merged([&agent, &conversation]).text_is_json);
     let parameters = CallParameters::merged([&agent, &conversation, &mode]);
@@ -252,7 +252,7 @@ fn the_form_that_a_turn_asks_for_takes_the_place_of_the_catalog_s_and_leaves_the
     let catalog = Catalog::parse(document).unwrap();
     let schema = r#"{"type":"object","properties":{"z":{},"a":{}}}"#.to_owned();
     let format = OutputFormat::of_schema("order", schema).unwrap();
-    let parameters = CallParameters::merged([&catalog.default_mode().model_parameters]);
+    let parameters = CallParameters::merged([&catalog.default_mode.model_parameters]);
     assert!(!parameters.text_is_json);
     let parameters = parameters.with_format(Some(&format));
     assert!(parameters.text_is_json);

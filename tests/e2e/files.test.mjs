@@ -117,6 +117,8 @@ test('a page may fetch a file of an origin that is allowed', async () => {
   const { Files: [{ Url }] } = await turnWith([inline('a', 'x')]);
   const response = await fetch(Url, { headers: { origin: 'https://app.example' } });
   assert.equal(head(response, 'access-control-allow-origin'), 'https://app.example');
+  const readable = head(response, 'access-control-expose-headers').split(', ');
+  for (const name of ['Accept-Ranges', 'Content-Range', 'ETag']) assert.ok(readable.includes(name), name);
   assert.equal(await response.text(), 'x');
 });
 

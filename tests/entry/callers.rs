@@ -217,6 +217,10 @@ fn a_browser_that_asks_first_is_told_what_the_endpoint_takes() {
     assert_eq!((heard.status, heard.text.as_str()), (204, ""));
     let methods = &heard.headers["Access-Control-Allow-Methods"];
     assert_eq!(methods, "HEAD, POST, GET, PATCH, DELETE, PUT");
+    let headers = &heard.headers["Access-Control-Allow-Headers"];
+    for header in ["Last-Event-ID", "Prefer", "Range", "If-Range", "If-None-Match"] {
+        assert!(headers.split(", ").any(|name| name == header), "{header}");
+    }
     assert_eq!(heard.headers["Access-Control-Allow-Origin"], PAGE);
     assert_eq!(preflight("/execute", "https://evil.example", "POST").failure(), (403, "forbidden"));
     // What is wrong with the request itself, a page learns of the request's own response, which it can read.

@@ -45,7 +45,7 @@ pub(crate) fn judge_catalog(input: &[u8]) -> Verdict {
                     && !context.boot_prompt.trim().is_empty()
             });
             let modes_hold = catalog
-                .modes()
+                .modes
                 .iter()
                 .flat_map(|mode| &mode.tools)
                 .all(|tool| catalog.server_tool(tool).is_some() || tool.starts_with("agent_"));

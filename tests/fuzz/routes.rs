@@ -187,7 +187,7 @@ fn path_of(route: &Route) -> Option<String> {
                 WorkspaceRoute::Upsert => "/documents".to_owned(),
                 WorkspaceRoute::Remove(named) => {
                     let paths: Vec<String> =
-                        named.iter().map(|path| format!("Path={}", id(path.sent()))).collect();
+                        named.iter().map(|path| format!("Path={}", id(&path.sent))).collect();
                     format!("/documents?{}", paths.join("&"))
                 }
                 WorkspaceRoute::Search => "/search".to_owned(),

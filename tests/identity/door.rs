@@ -87,7 +87,7 @@ impl Door {
     /// The name of the token's user.
     pub(crate) fn verify(&self, check: &TokenCheck, token: &str) -> Result<String, Refusal> {
         let verified = self.step.run(check.verify(self, token));
-        verified.map(|verified| verified.claims.user.as_str().to_owned())
+        verified.map(|caller| caller.user.unwrap().as_str().to_owned())
     }
 
     /// The lines of the log, the keeper's first.

@@ -141,6 +141,37 @@ fn the_widest_scope_over_ten_thousand_documents_is_looked_up_in_short_slices() {
 }
 
 #[test]
+fn a_scope_of_more_documents_than_one_value_of_the_storage_can_name_is_searched() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    index.upsert(&[document("a.py", "alpha\n")]).unwrap();
+    // No two of them have neighbouring ids, and the ids are long: all together are more than 2 MB.
+    storage.write(
+        "CREATE TEMP TABLE added AS
+            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 59999)
+            SELECT 9000000000000000 + 2 * i AS id, printf('d/%05d', i) AS path,
+                IIF(i = 59999, 'rare', 'alpha') AS text FROM n;
+        INSERT INTO documents SELECT path, 'go', '[]', '', 1, id, 1, 5, '', '' FROM added;
+        INSERT INTO chunks SELECT id, path, 1, 1, text FROM added;
+        INSERT INTO properties SELECT 'Language', 'go', id, id FROM added;
+        INSERT INTO terms (rowid, text, comments, path) SELECT id, text, '', path FROM added;
+        UPDATE index_state SET next_chunk = 9000000000200000;",
+    );
+    for (operator, value) in [(RagOperator::Equal, "go"), (RagOperator::NotEqual, "python")] {
+        let scope = scope(&[("Language", operator, &[value])]);
+        let slices = Slices::of(&storage);
+        let search = Search { query: "rare", ..all(Some(&scope)) };
+        let found = searched(&index.0, &slices, search);
+        let paths: Vec<&str> = found.iter().map(|chunk| chunk.path.as_str()).collect();
+        assert_eq!(paths, ["d/59999"]);
+        slices.assert_short(1);
+    }
+    let scope = scope(&[("Language", RagOperator::NotEqual, &["go"])]);
+    assert_eq!(index.search("rare", Some(&scope), 8, usize::MAX).unwrap().len(), 0);
+    assert_eq!(index.search("alpha", Some(&scope), 8, usize::MAX).unwrap().len(), 1);
+}
+
+#[test]
 fn texts_are_searched_only_in_documents_that_the_other_conditions_leave() {
     let storage = Storage::new();
     let index = Index::new(&storage);

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 
 use aptix_edge::contract::Fault;
 use aptix_edge::ports::{Database, Row, SqlValue, storage_failed};
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, types};
 
 /// A database of its own.
@@ -22,8 +23,11 @@ pub(crate) struct Storage {
 
 impl Storage {
     pub(crate) fn new() -> Self {
+        let connection = Connection::open_in_memory().unwrap();
+        // That of a Durable Object's storage.
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, 2_000_000).unwrap();
         Self {
-            connection: Connection::open_in_memory().unwrap(),
+            connection,
             depth: Cell::new(0),
             writes: Cell::new(0),
             rows_returned: Cell::new(0),

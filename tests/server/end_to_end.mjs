@@ -20,6 +20,7 @@ const OTHER_WORKER = 'it measures, counts or changes the Worker by modules in fr
 const NOT_THERE = {
   'cold_start.test.mjs': OTHER_WORKER,
   'hostile_bytes.test.mjs': OTHER_WORKER,
+  'page_files.test.mjs': OTHER_WORKER,
   'spans.test.mjs': NO_TRACES,
   'spans_after_crash.test.mjs': NO_TRACES,
   'spans_of_services.test.mjs': NO_TRACES,

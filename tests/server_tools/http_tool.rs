@@ -269,4 +269,6 @@ fn only_json_under_a_success_status_is_a_result() {
         assert_eq!(result_from(reply), failed(failure));
     }
     assert_eq!(called_with(&service_with([]), "{}"), failed(ServiceFailure::Unreachable));
+    // Some programs write a byte order mark before what they send.
+    assert_eq!(result_from(HttpReply::new(200, "\u{feff}{}")).as_deref(), Ok("{}"));
 }

@@ -111,7 +111,7 @@ fn one_rule_says_where_an_object_is_asked_for_and_the_object_knows_which_it_is()
         for (tenants, told) in [(&real, name), (&simulated, "@eu/acme/~alice/s")] {
             let identity = tenants.identity(class, Some(told.to_owned()));
             assert_eq!(identity.tenant(), Some("acme"));
-            assert_eq!(identity.jurisdiction(), Some(Jurisdiction::Eu));
+            assert_eq!(identity.jurisdiction, Some(Jurisdiction::Eu));
         }
         for tenants in [&real, &simulated] {
             let place = tenants.place(class, "beta/s");
@@ -123,9 +123,9 @@ fn one_rule_says_where_an_object_is_asked_for_and_the_object_knows_which_it_is()
         }
         // The object of an earlier jurisdiction knows that it is in that one.
         let earlier = simulated.identity(class, Some("@us/acme/s".to_owned()));
-        assert_eq!(earlier.jurisdiction(), Some(Jurisdiction::Us));
+        assert_eq!(earlier.jurisdiction, Some(Jurisdiction::Us));
         let outside = simulated.identity(class, Some("acme/s".to_owned()));
-        assert_eq!((outside.tenant(), outside.jurisdiction()), (Some("acme"), None));
+        assert_eq!((outside.tenant(), outside.jurisdiction), (Some("acme"), None));
     }
     let keys = simulated.place(ObjectClass::KeySet, "acme/0a0a");
     assert_eq!((&*keys.name, keys.jurisdiction, keys.placement), ("acme/0a0a", None, None));

@@ -522,6 +522,19 @@ fn a_session_that_nobody_touched_for_its_days_erases_itself_with_its_responses()
 }
 
 #[test]
+fn a_turn_by_a_clock_that_is_set_back_makes_no_session_end_sooner() {
+    let bed = Bed::new();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["RetentionDays"] = json!(2));
+    let used = bed.world.executor.now_ms() + 10 * DAY_MS;
+    bed.world.executor.set_now_ms(used);
+    bed.post(&turn("t1", "One")).final_text();
+    bed.world.executor.set_now_ms(used - 9 * DAY_MS);
+    bed.post(&turn("t2", "Two")).final_text();
+    assert_eq!(ring_at(&bed, used + DAY_MS), Some(used + 2 * DAY_MS));
+    assert_eq!(bed.session().status, 200);
+}
+
+#[test]
 fn without_days_a_session_is_kept_and_sets_no_alarm() {
     let bed = Bed::new();
     bed.post(&turn("t1", "One")).final_text();

@@ -221,6 +221,20 @@ fn a_server_that_fails_costs_a_turn_its_tools_or_nothing_where_a_list_is_there()
 }
 
 #[test]
+fn a_clock_that_is_set_back_leaves_no_turn_without_the_tools_of_a_server_that_is_there_again() {
+    let bed = bed();
+    let now_ms = bed.world.executor.now_ms();
+    later(&bed, 3_600_000);
+    bed.world.mcp.state.set(McpState::Down(500));
+    assert_eq!(told(&bed.post(&turn("t1", "Hello"))).len(), 1);
+    bed.world.executor.set_now_ms(now_ms);
+    bed.world.mcp.state.set(McpState::Modern);
+    let heard = bed.post(&turn("t2", "Hello"));
+    assert_eq!((told(&heard).len(), warned(&heard).len()), (0, 0));
+    assert!(offered(&bed).contains(&"docs__search".to_owned()));
+}
+
+#[test]
 fn a_turn_that_is_refused_asks_no_server_but_for_the_tool_that_it_chooses() {
     let secret = "c2VjcmV0IG9mIGZvcnR5LWVpZ2h0IGJ5dGVzLCB3aGljaCBpcyBlbm91Z2ggcmVhbGx5IQ==";
     let bed = bed();

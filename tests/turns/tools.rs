@@ -164,6 +164,22 @@ fn the_results_of_a_turn_are_bounded_in_sum_and_the_turn_goes_on_after_a_crash_t
 }
 
 #[test]
+fn a_tool_of_the_product_does_not_fail_a_turn_that_others_have_filled() {
+    let bed = Bed::new();
+    bed.world.tools.think(|_| ToolAnswer::Json(json!("x".repeat(999_998))));
+    bed.world.model.think(|heard| match heard.outputs().len() {
+        0 => says(vec![call("fragile", json!({})); 8]).into(),
+        8 => says(vec![call("agent_list_modes", json!({}))]).into(),
+        _ => say("Done.").into(),
+    });
+    assert_eq!(bed.post(&turn("t1", "Look")).final_text(), "Done.");
+    let outputs = bed.world.model.conversation().outputs();
+    let why = "The turn's tools have given more than 8000000 bytes.";
+    assert_eq!(outputs[8].1, json!({ "error": why }).to_string());
+    bed.assert_chain_held();
+}
+
+#[test]
 fn a_tool_that_gives_more_than_a_turn_may_hold_fails_it_where_its_failures_do() {
     let bed = Bed::new();
     bed.world.tools.think(|_| ToolAnswer::Json(json!("x".repeat(989_998))));

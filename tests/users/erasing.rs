@@ -57,6 +57,21 @@ fn deleting_a_session_takes_it_out_of_the_list_and_gives_its_receipt() {
 }
 
 #[test]
+fn a_session_that_does_not_hear_that_its_receipt_is_counted_was_erased_all_the_same() {
+    let bed = people();
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    let sent = bed.send_as("alice", "DELETE", "/sessions/a", "");
+    let user = bed.world.user("local/~alice");
+    let counted = "SELECT 1 FROM sessions WHERE listing_state = 'collected'";
+    bed.run_until(|_| !user.disk.read(counted).is_empty(), "the receipt is counted");
+    bed.world.session("local/~alice/a").restart(&bed.world);
+    assert_eq!(bed.wait(&sent).unwrap().result()["Turns"], 1);
+    bed.ring_for(2);
+    assert_erased(&bed, "alice");
+    assert!(rows(&bed, "alice", "session_id").is_empty());
+}
+
+#[test]
 fn a_session_whose_responses_are_still_to_be_deleted_stays_hidden_until_they_are() {
     let bed = people();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
@@ -270,6 +285,18 @@ fn of_a_user_without_sessions_an_erasure_finds_nothing_and_voids_what_was_issued
     bed.ring_for(7 * 24 * 60 + 2);
     assert_eq!(disk.read("SELECT name FROM sqlite_master").len(), 0);
     assert_eq!(bed.asked("DELETE", "/users/%20a", "").failure(), (400, "invalid_field"));
+}
+
+#[test]
+fn after_an_erasure_by_a_clock_that_is_set_back_sessions_begin() {
+    let bed = people();
+    let now_ms = bed.world.executor.now_ms();
+    bed.world.executor.set_now_ms(now_ms + 3_600_000);
+    bed.say("alice", "a", "t1", "Hello").final_text();
+    erase(&bed, "alice").result();
+    bed.world.executor.set_now_ms(now_ms);
+    bed.say("alice", "b", "t1", "Anew").final_text();
+    assert_eq!(bed.ids("alice", ""), ["b"]);
 }
 
 #[test]

@@ -130,7 +130,7 @@ fn faults<'s>(server: &'s McpServer, tools: &'s [ListedTool]) -> impl Iterator<I
 
 /// The modes and conversation contexts, with the tools that they name.
 fn users(catalog: &Catalog) -> impl Iterator<Item = (String, &[String])> {
-    let modes = catalog.modes().iter();
+    let modes = catalog.modes.iter();
     let modes = modes.map(|mode| (format!("mode {}", mode.key), mode.tools.as_slice()));
     let contexts = catalog.conversation_contexts();
     modes.chain(contexts.map(|(id, context)| {

@@ -1,7 +1,7 @@
 //! The webhooks of a catalog: each is sent a signed message that says nothing, a `ping`, by the Worker's own code.
 
 use aptix_edge::encoding::sha256_hex;
-use aptix_edge::webhooks::{Attempt, attempt, ping};
+use aptix_edge::webhooks::{NotTaken, attempt, ping};
 
 use crate::network::Online;
 use crate::report::Findings;
@@ -25,9 +25,11 @@ pub(crate) fn asked(online: &Online) -> Findings {
         let id = format!("msg_{}", id.get(..32).unwrap_or(&id));
         let sent = attempt(&machine.platform, webhook, &id, body);
         let (verdict, advice) = match machine.run(sent) {
-            Attempt::Delivered { status } => (format!("taken ({status})"), None),
-            Attempt::Gone => ("410".to_owned(), Some("wants no more messages (410)".to_owned())),
-            Attempt::Failed { reason, .. } => ("failed".to_owned(), Some(online.shown(&reason))),
+            Ok(status) => (format!("taken ({status})"), None),
+            Err(NotTaken { status: Some(410), .. }) => {
+                ("410".to_owned(), Some("wants no more messages (410)".to_owned()))
+            }
+            Err(NotTaken { reason, .. }) => ("failed".to_owned(), Some(online.shown(&reason))),
         };
         findings.rows.push(vec![name.to_owned(), verdict]);
         findings.advice.extend(advice.map(|advice| format!("{name}: {advice}")));

@@ -9,6 +9,7 @@ import codecs
 import enum
 import errno
 import json
+import math
 import os
 import random
 import time
@@ -135,6 +136,16 @@ def test_the_form_of_an_answer_is_one_that_services_take() -> None:
     assert json.loads(_output.output_schema(Open))["additionalProperties"] is False, "services demand closed objects"
 
 
+def test_a_fence_around_an_answer_is_taken_off() -> None:
+    for text in ('```json\n{"kind":"cat"}\n```\n', '```\n{"kind":"cat"}\n  ```', ' {"kind":"cat"}'):
+        assert _output.read_output(text, Cat) == Cat(kind="cat")
+        assert _output.read_output(text, {"type": "object"}) == {"kind": "cat"}
+    begun = time.monotonic()
+    with pytest.raises(ValueError, match="JSON"):
+        _output.read_output("```json" + "\n" * 100_000 + "x", Cat)
+    assert time.monotonic() - begun < 5
+
+
 def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None:
     @tool(strict=True, repeatable=True)
     def paint(
@@ -169,6 +180,14 @@ def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None
         tool(lambda *args: args)
     given = tool(name="any", parameters={"type": "object"})(lambda **named: named)
     assert given.arguments(ToolContext("c", '{"class":1e2}')) == {"class": 100}
+
+
+def test_what_a_tool_gives_is_json_also_where_a_number_of_it_is_none() -> None:
+    @dataclass
+    class Measured:
+        share: float
+
+    assert json.loads(_answers.to_json([Measured(math.nan), Measured(0.5)])) == [{"share": None}, {"share": 0.5}]
 
 
 def test_a_store_in_a_folder_keeps_what_another_one_finds_and_forgets_it(tmp_path: Path, monkeypatch: Any) -> None:

@@ -71,15 +71,19 @@ def test_a_session_whose_receipt_was_lost_is_erased_and_one_that_never_was_is_no
     assert code_of(caught) == "session_not_found"
 
 
-def test_an_erasure_is_done_where_its_session_is_gone_after_its_object_began_again(world: World) -> None:
-    answers = [(503, "overloaded"), (404, "session_not_found")]
+@pytest.mark.parametrize("first", [(503, "overloaded"), (500, "internal")])
+def test_an_erasure_is_done_where_its_session_is_gone_after_its_object_began_again_or_failed(
+    world: World, first: tuple[int, str]
+) -> None:
+    answers = [first, (404, "session_not_found")]
 
     def take(_: httpx.Request) -> httpx.Response:
         status, code = answers.pop(0)
         entry = {"ErrorCode": code, "Message": "No.", "SystemError": False}
         return httpx.Response(status, json={"Successful": False, "Errors": [entry]})
 
-    session = world.client("http://service", transport=httpx.MockTransport(take)).session("s")
+    transport = httpx.MockTransport(take)
+    session = world.client("http://service", transport=transport, retry_failed_turns=1).session("s")
     assert session.erase() is None
 
 
@@ -126,19 +130,28 @@ def test_tools_that_are_unknown_wrong_slow_or_asked_for_too_often_are_told_to_th
         context.given_up.wait(10)
         ended.set()
 
+    class WordlessError(Exception):
+        def __str__(self) -> str:
+            raise TypeError("no words")
+
+    def wordless() -> None:
+        raise WordlessError
+
     calls = [
         ["call", "read", {"path": "a"}],
         ["call", "read", {"path": 1}],
         ["call", "read", ["[1"]],
         ["call", "slow", {}],
+        ["call", "wordless", {}],
     ]
     instruction, key = script([*calls], [["text", "Well."]])
-    assert aptix.session(new_id()).turn(instruction, tools=[read, slow]).final()
+    assert aptix.session(new_id()).turn(instruction, tools=[read, slow, wordless]).final()
     outputs = bed("told", script=key)["outputs"]
     assert outputs[0] == '["a", "a", "a"]'
     assert "path: Input should be a valid string" in outputs[1]
     assert "error" in outputs[2]
     assert "took longer than 0.05 s" in outputs[3]
+    assert "WordlessError" in outputs[4]
     assert ended.wait(5), "the tool was told that nobody waits any more"
 
     instruction, _ = script(*([["call", "read", {"path": "a"}]] for _ in range(3)))
@@ -595,6 +608,19 @@ def test_any_request_can_be_made_and_results_be_sent_without_watching(world: Wor
     assert aptix.request("GET", path, query={"After": turn.turn_id})["Turns"] == []
     entry = aptix.request("POST", f"{path}/{turn.turn_id}/cancel", headers={"X-Own": "1"})
     assert entry["Status"] == "completed"
+
+
+def test_who_detaches_waits_no_longer_for_a_dead_connection_than_who_reads(world: World) -> None:
+    silences: list[float] = []
+
+    def take(request: httpx.Request) -> httpx.Response:
+        silences.append(request.extensions["timeout"]["read"])
+        return httpx.Response(202, json={"Successful": True, "Result": {"Status": "running"}})
+
+    aptix = world.client("http://service", transport=httpx.MockTransport(take), idle_timeout_s=7)
+    aptix.session("s").turn("Go on.").detach()
+    aptix.detach({"SessionId": "s", "TurnId": "t", "ToolResults": []})
+    assert silences == [7, 7]
 
 
 def test_an_async_tool_of_the_synchronous_client_is_refused_before_anything_is_sent() -> None:

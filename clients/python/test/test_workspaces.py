@@ -68,13 +68,25 @@ def test_documents_are_compared_by_their_hashes_and_sent_in_requests_of_bounded_
     assert workspace.erase()["Documents"] == 0
 
 
-@pytest.mark.parametrize("in_words", [True, False])
-def test_a_batch_that_something_before_the_service_refuses_goes_in_halves(world: World, in_words: bool) -> None:
+def test_a_document_is_removed_whose_path_has_a_blank_and_none_with_a_plus_sign(world: World, bed: Bed) -> None:
+    workspace = world.client(bed.direct).workspace(new_id("blanks"))
+    kept: list[Any] = [{"Path": "a+b.md", "Contents": "alpha"}]
+    workspace.put([*kept, {"Path": "a b.md", "Contents": "beta"}])
+    first = workspace.sync(kept, remove=True)
+    assert (first.sent, first.removed) == ([], ["a b.md"])
+    again = workspace.sync(kept, remove=True)
+    assert (again.sent, again.removed) == ([], [])
+
+
+@pytest.mark.parametrize("refusal", ["in words", "reset", "closed"])
+def test_a_batch_that_something_before_the_service_refuses_goes_in_halves(world: World, refusal: str) -> None:
     def service(request: httpx.Request) -> httpx.Response:
         if len(request.content) > 2500:
-            if in_words:
+            if refusal == "in words":
                 return httpx.Response(413, html="<h1>413</h1>")
-            raise httpx.WriteError("reset", request=request) from ConnectionResetError(104, "reset")
+            if refusal == "reset":
+                raise httpx.ReadError("reset", request=request) from ConnectionResetError(104, "reset")
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.", request=request)
         documents = json.loads(request.content)["Documents"]
         needed = {"Needed": [each["Path"] for each in documents], "Extra": []}
         result = {"Documents": documents} if request.method == "PUT" else needed
@@ -160,6 +172,7 @@ def test_a_document_that_cannot_be_read_or_is_refused_is_left_out_and_blocks_not
     refusal = next(each.error for each in result.left_out if each.path == "/etc/passwd")
     assert isinstance(refusal, AptixError)
     assert refusal.code == "invalid_field"
+    assert str(refusal).startswith("Path "), "its place in a request tells nobody anything"
     assert workspace.get()["Documents"] == 2
 
 

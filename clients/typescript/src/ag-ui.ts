@@ -60,7 +60,7 @@ export class AptixAgent extends AbstractAgent {
     return this.observed(given, false, async (signal, show) => {
       const sessionId = await identifier(given.threadId);
       const session = this.client.session(sessionId);
-      const earlier = async () => (await this.history?.get<RunAgentInput["messages"]>(key(given.threadId))) ?? told(session);
+      const earlier = async () => (await keptOf(this.history, given.threadId)) ?? told(session);
       const before = given.messages.length > 0 ? undefined : await earlier();
       const input = before ? { ...given, messages: before } : given;
       if (before) show(before);
@@ -226,6 +226,16 @@ const key = (threadId: string) => `thread:${threadId}`;
 
 /** What an agent tells; `input` is its run's. */
 type Told = Pick<AgentSubscriberParams, "messages" | "agent"> & { input?: RunAgentInput };
+
+/** What is kept of a thread. A store that cannot be read, as `localStorage` where site data is blocked, ends no run either. */
+async function keptOf(history: Store | undefined, threadId: string): Promise<RunAgentInput["messages"] | undefined> {
+  try {
+    return await history?.get<RunAgentInput["messages"]>(key(threadId));
+  } catch (error) {
+    console.warn(`aptix-edge: the messages of ${threadId} could not be read.`, error);
+    return undefined;
+  }
+}
 
 /** Keeps the messages of an agent's thread. A store that is full, as `localStorage` may be, ends no run. */
 async function kept(history: Store, { messages, agent, input }: Told): Promise<void> {

@@ -4,7 +4,7 @@ import type { Issue } from "./schema/standard.js";
 import type { Entry, ErrorCode, ToolCall } from "./types.js";
 
 /** What a program needs of an error's message. `turn_in_progress` and `turn_awaiting_tools` name the turn. */
-export type ErrorDetails = { [name: string]: unknown; TurnId?: string; ToolCalls?: ToolCall[] };
+export type ErrorDetails = { [name: string]: unknown; TurnId?: string; ToolCalls?: ToolCall[]; RetryAfterMs?: number };
 
 /** Nothing was done: the same request may pass a moment later. */
 const PASSING = /^(?:request_timeout|rate_limited|overloaded|identity_unavailable|connection_lost)$/;
@@ -62,7 +62,8 @@ export class AptixError extends Error {
     this.code = ErrorCode as AptixError["code"];
     this.path = Path;
     this.details = Details as ErrorDetails | undefined;
-    this.retryAfterMs = more.retryAfterMs;
+    // The head of a stream came before the turn failed in it.
+    this.retryAfterMs = more.retryAfterMs ?? this.details?.RetryAfterMs;
     this.requestId = more.requestId;
   }
 

@@ -152,7 +152,8 @@ export class Exchange {
       return (this.#response = response);
     } catch (error) {
       log({ error: (error as Error)?.name ?? "Error" });
-      const isRefused = (error as { cause?: { code?: string } })?.cause?.code === "ECONNREFUSED";
+      // What a credential fails with has a cause of its own.
+      const isRefused = !(error instanceof AptixError) && (error as { cause?: { code?: string } })?.cause?.code === "ECONNREFUSED";
       if (!isRefused || learnt.isThere || !THIS_MACHINE.test(baseUrl)) throw error;
       throw new AptixConnectionError(`Nobody listens at ${baseUrl}.`, { cause: error, isFinal: true });
     }
@@ -304,7 +305,7 @@ async function repeated<T>(http: Http, call: Call, given?: Signal): Promise<With
       } catch (error) {
         const failure = failureOf(error, signal);
         if (mayBeDone && failure.code === call.doneBy) return withResponse(undefined as T);
-        mayBeDone ||= failure instanceof AptixConnectionError || failure.code === "overloaded";
+        mayBeDone ||= failure instanceof AptixConnectionError || failure.code === "overloaded" || failure.code === "internal";
         const later = failure.code.endsWith("_not_found") ? arrival?.() : undefined;
         if (!later) await attempts.after(failure, exchange.bearer);
         // Once more: it is on its way for longer.

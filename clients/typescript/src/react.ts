@@ -253,7 +253,12 @@ class WatchedSession {
       return last && isLive(last.Status) ? last.TurnId : undefined;
     } catch (error) {
       const { code } = error as AptixError;
-      if (code === "session_not_found") return undefined;
+      if (code === "session_not_found") {
+        // It is not begun, or erased: nothing is left but words that are on their way, or were not taken.
+        const messages = this.#shown.messages.filter(({ turnId, role, state }) => role === "user" && (state === "failed" || turnId === this.#sent?.turnId));
+        if (signal === this.#present.signal) this.#show({ messages });
+        return undefined;
+      }
       if (code !== "forbidden") throw error;
       // A ticket without the right to export has what this page has shown, and the newest turn.
       const { LiveTurn, LatestTurn } = await this.session.get();

@@ -103,7 +103,18 @@ const said = (thrown: unknown): string => {
 /** An `ErrorMessage`. A half of a character is none that a request can have: a text that was cut may end in one. */
 export const worded = (message: string) => message.slice(0, LONGEST_MESSAGE).replace(/\p{Surrogate}/gu, "\ufffd");
 
-const failed = ({ ToolCallId }: ToolCall, message: string, ExecutionMs = 0) => ({ ToolCallId, ErrorMessage: worded(message), ExecutionMs });
+const failed = ({ ToolCallId }: Pick<ToolCall, "ToolCallId">, message: string, ExecutionMs = 0) => ({ ToolCallId, ErrorMessage: worded(message), ExecutionMs });
+
+/** The results of a pause; an error stands in the place of one for which those before it leave no room in a request. */
+export function fitting(results: SubmittedToolResult[]): SubmittedToolResult[] {
+  let room = LONGEST_RESULTS;
+  return results.map((result) => {
+    const bytes = new TextEncoder().encode(JSON.stringify(result)).length;
+    if (bytes > room) return failed(result, `The results are too long: with those before it, this one has ${LONGEST_RESULTS - room + bytes} bytes.`, result.ExecutionMs);
+    room -= bytes;
+    return result;
+  });
+}
 
 /** The tools as `ToolsJson` has them. */
 export const toolsJson = (tools: Omit<Tool, "run">[]) =>
@@ -146,15 +157,8 @@ export class ToolRunner {
   /** The results of these calls, in their order, one after the other. Rejects when the signal is aborted, and with what the store throws. */
   async results(calls: ToolCall[], signal?: AbortSignal): Promise<SubmittedToolResult[]> {
     const results: SubmittedToolResult[] = [];
-    let room = LONGEST_RESULTS;
-    for (const call of calls) {
-      const result = await this.#once(call, signal);
-      const bytes = new TextEncoder().encode(JSON.stringify(result)).length;
-      const fits = bytes <= room;
-      results.push(fits ? result : failed(call, `The results are too long: with those before it, this one has ${LONGEST_RESULTS - room + bytes} bytes.`, result.ExecutionMs));
-      if (fits) room -= bytes;
-    }
-    return results;
+    for (const call of calls) results.push(await this.#once(call, signal));
+    return fitting(results);
   }
 
   /** Forgets the decision that the service has refused. Whether to ask again: the same one twice is the program's own fault. */

@@ -104,6 +104,21 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     assert.equal(rig.model.bodies.at(-1).input[0].output, '{"error":"No \ufffd"}');
   });
 
+  test(`AI SDK ${version}: of results of the page that are together too long for a request, the model is told that one is`, async () => {
+    const chat = newChat(ai, { onToolCall: () => {} });
+    said(call('read', { path: 'a' }), call('read', { path: 'b' }));
+    await chat.sendMessage({ text: 'Read a and b.' });
+    said(text('One is too long.'));
+    const asked = chat.messages[1].parts.filter(({ toolName }) => toolName === 'read');
+    for (const { toolCallId } of asked) await chat.addToolOutput({ tool: 'read', toolCallId, output: 'x'.repeat(5_000_000) });
+    await eventually(() => shape(chat.messages[1]).includes('One is too long.'), 'the turn has gone on');
+    await done(chat);
+    assert.equal(chat.error, undefined);
+    const outputs = rig.model.bodies.at(-1).input.map(({ output }) => output);
+    assert.match(outputs[0], /^"x{1000}/);
+    assert.match(outputs[1], /too long/);
+  });
+
   test(`AI SDK ${version}: where another tab has answered first, a page that answers otherwise shows what came of that`, async () => {
     const chat = newChat(ai);
     rig.tools.requests.length = 0;

@@ -42,6 +42,9 @@ test('a port of this machine where nobody listens is told at once; where somebod
     await assert.rejects(new Aptix({ baseUrl, ...options }).session('s').turn({ Instruction: 'x' }).final(), /Nobody listens/);
     assert.equal(log.length, 2, 'each was one attempt');
   }
+  // As Node and axios tell of whoever gives the credential.
+  const credential = () => Promise.reject(Object.assign(new Error('No tickets here'), { code: 'ECONNREFUSED' }));
+  await assert.rejects(new Aptix({ baseUrl: origin, credential, ...options }).health(), { message: 'No credential came: No tickets here', retryable: true });
   log.length = 0;
   await assert.rejects(known.health(), { code: 'connection_lost', retryable: true });
   assert.equal(log.length, 3, 'it may be restarting');

@@ -174,6 +174,29 @@ test('a session goes on from an earlier turn, as a new one', async () => {
   assert.equal((await run(['fork'])).code, 2);
 });
 
+test('a fork whose answer is lost is found by the id that is told', async () => {
+  rig.model.script(answer(text('One!')));
+  await says(['chat', 'One', '--session', 'forked-unseen', '--no-tools']);
+  const ids = [];
+  // It passes the request on, and keeps the answer to itself.
+  const lossy = createServer(async (request, response) => {
+    const body = Buffer.concat(await Array.fromAsync(request)).toString();
+    ids.push(JSON.parse(body).SessionId);
+    await fetch(new URL(request.url, rig.url), { method: 'POST', headers: { Authorization: `Bearer ${KEY}`, 'Content-Type': 'application/json' }, body });
+    response.destroy();
+  });
+  try {
+    await new Promise((listens) => lossy.listen(0, '127.0.0.1', listens));
+    const { code, err } = await run(['fork', 'forked-unseen'], { env: { ...env, APTIX_URL: `http://127.0.0.1:${lossy.address().port}` } });
+    const [, id] = /with --as (\w+) finds it/.exec(err) ?? [];
+    assert.deepEqual([code, new Set(ids)], [3, new Set([id])], err);
+    assert.equal(await says(['watch', id]), 'One!\n');
+    assert.equal(await says(['fork', 'forked-unseen', '--as', id]), `${id}\n`);
+  } finally {
+    lossy.close();
+  }
+});
+
 test('an empty XDG_STATE_HOME is none: nothing is kept in the folder of the chat', async () => {
   const cwd = path.join(folder, 'worked-in');
   mkdirSync(cwd);

@@ -591,12 +591,14 @@ test('a fetch whose bodies are streams of Node, or none, reads JSON by itself', 
   }
 });
 
-test('an erasure is done where its session is gone after an object that had not answered yet began again', async () => {
-  const answers = [[503, 'overloaded'], [404, 'session_not_found']];
-  const fetch = async () => {
-    const [status, ErrorCode] = answers.shift();
-    return Response.json({ Successful: false, Errors: [{ ErrorCode, Message: 'No.', SystemError: false }] }, { status });
-  };
-  const aptix = new Aptix({ baseUrl: 'http://service.invalid', fetch, retryDelayMs: 1 });
-  assert.equal(await aptix.session('s').erase(), undefined);
+test('an erasure is done where its session is gone after an object that had not answered yet began again, or failed', async () => {
+  for (const first of [[503, 'overloaded'], [500, 'internal']]) {
+    const answers = [first, [404, 'session_not_found']];
+    const fetch = async () => {
+      const [status, ErrorCode] = answers.shift();
+      return Response.json({ Successful: false, Errors: [{ ErrorCode, Message: 'No.', SystemError: false }] }, { status });
+    };
+    const aptix = new Aptix({ baseUrl: 'http://service.invalid', fetch, retryDelayMs: 1, retryFailedTurns: 1 });
+    assert.equal(await aptix.session('s').erase(), undefined, first[1]);
+  }
 });

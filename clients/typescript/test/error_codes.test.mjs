@@ -33,15 +33,18 @@ for (const [code, way] of Object.entries(WAYS)) {
     const [refused] = await way();
     const { ErrorCode, HttpStatus, WhoActs, Retryable, TurnStatusAfter } = dictionary.get(code);
     const attempts = PASSING.includes(code) ? 3 : Retryable && TurnStatusAfter === 'failed' ? 2 : 1;
-    const inOnePiece = await thrown(refused.text, { status: refused.status, headers: { 'content-type': 'application/json' } });
-    const stream = `event: result\nid: end\ndata: ${refused.text}\n\n`;
+    // A wait that it asks for has a test of its own.
+    const text = refused.text.replace(/"RetryAfterMs":\d+/, '"RetryAfterMs":0');
+    const { Errors } = JSON.parse(text);
+    const inOnePiece = await thrown(text, { status: refused.status, headers: { 'content-type': 'application/json' } });
+    const stream = `event: result\nid: end\ndata: ${text}\n\n`;
     const inAStream = await thrown(stream, { headers: { 'content-type': 'text/event-stream' } });
     for (const [{ error, requests }, status] of [[inOnePiece, HttpStatus], [inAStream, 200]]) {
       assert.ok(error instanceof AptixError && !(error instanceof AptixConnectionError));
-      const [first] = refused.json.Errors;
+      const [first] = Errors;
       assert.deepEqual(
         [error.code, error.status, error.whoActs, error.retryable, error.path, error.details, error.errors],
-        [ErrorCode, status, WhoActs, Retryable, first.Path, first.Details, refused.json.Errors],
+        [ErrorCode, status, WhoActs, Retryable, first.Path, first.Details, Errors],
       );
       assert.ok(error.message.includes(first.Message));
       assert.equal(requests, attempts);
@@ -76,4 +79,15 @@ test('a wait that the service asks for is kept, unless it is longer than a minut
   assert.ok(requests === 2 && performance.now() - began > 990);
   const long = await thrown(body, { status: 429, headers: { 'retry-after': '61' } });
   assert.deepEqual([long.requests, long.error.retryAfterMs], [1, 61_000]);
+
+  // The head of a stream, which has come by then, says nothing of it.
+  const failed = (RetryAfterMs) => {
+    const Errors = [{ ErrorCode: 'upstream_unavailable', Message: 'm', Details: { RetryAfterMs }, SystemError: true }];
+    return thrown(`event: result\nid: end\ndata: ${JSON.stringify({ Successful: false, Errors, Warnings: [] })}\n\n`, { headers: { 'content-type': 'text/event-stream' } });
+  };
+  const begunAt = performance.now();
+  assert.equal((await failed(1000)).requests, 2);
+  assert.ok(performance.now() - begunAt > 990);
+  const late = await failed(61_000);
+  assert.deepEqual([late.requests, late.error.retryAfterMs], [1, 61_000]);
 });

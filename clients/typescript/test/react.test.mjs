@@ -494,6 +494,17 @@ test('a session that is loaded twice at once is read once, and each answer is th
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
+test('what was said in a session that is erased is shown no more', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer(text('One.')));
+  const { page, until, texts } = await bare('erased');
+  await page.evaluate(() => window.hook.send('First.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
+  await fetch(new URL('/sessions/erased', rig.url), { method: 'DELETE' });
+  await page.evaluate(() => window.hook.resume());
+  await until("window.hook.status === 'ready'");
+  assert.deepEqual([await texts(), faults, rig.model.leftovers], [[], [], []]);
+});
+
 test('a tool that runs late in a turn is the one of the newest rendering, and what is sent meanwhile is words alone', { skip: withoutBrowser, timeout: 60_000 }, async () => {
   const gate = new Gate();
   rig.model.script(answer(text('Let me see', gate, '.'), call('count', {})), answer(text('Counted.')));

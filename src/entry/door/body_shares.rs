@@ -1,5 +1,6 @@
-//! The shares of the room for bodies (interface §3): where others are refused, no tenant holds more than half of it and no
-//! user more than a quarter. A caller's only body is bounded by no share.
+//! The shares of the room for bodies (interface §3): where others are refused, no tenant holds more than half of it and
+//! no user more than a quarter. A caller's only body is refused for no share; it gives way, after all others, where its
+//! tenant holds more than half by several.
 
 use std::collections::BTreeMap;
 

@@ -121,8 +121,7 @@ impl Credentials {
             (Presented::Token(token), _, Some(tokens)) => {
                 let tokens = tokens.as_ref().map_err(Fault::clone)?;
                 let verified = tokens.verify(gateway, token).boxed_local().await;
-                let verified = verified.map_err(refused_token)?;
-                let caller = for_user(head, verified.caller())?;
+                let caller = for_user(head, verified.map_err(refused_token)?)?;
                 Ok(Admitted { caller, ticket: None })
             }
             (_, None, _) => of_key(Caller::local()),

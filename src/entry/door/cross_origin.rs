@@ -7,11 +7,12 @@ use crate::entry::response::Header;
 
 /// The headers that a page may read besides those that the standard safelists.
 const EXPOSED: &str = "Idempotent-Replayed, Retry-After, Server-Timing, WWW-Authenticate, Allow, \
-                       Content-Disposition, Content-Range, Location, Preference-Applied, Aptix-Request-Id";
+                       Accept-Ranges, Content-Disposition, Content-Range, ETag, Location, \
+                       Preference-Applied, Aptix-Request-Id";
 
 /// The headers that a page may send.
 const ACCEPTED: &str = "Authorization, Content-Type, Last-Event-ID, Prefer, Aptix-Request-Id, \
-                        traceparent, tracestate";
+                        traceparent, tracestate, Range, If-Range, If-None-Match";
 
 /// The time for which a browser may cache the response to a preflight, in seconds.
 const PREFLIGHT_AGE_S: &str = "7200";

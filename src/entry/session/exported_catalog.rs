@@ -58,7 +58,7 @@ impl<'a> ExportedCatalog<'a> {
             max_iterations: agent.max_iterations.unwrap_or(deployment.max_iterations),
             budget: &agent.budget,
             compaction: &agent.compaction,
-            modes: catalog.modes().iter().map(mode).collect(),
+            modes: catalog.modes.iter().map(mode).collect(),
         })
     }
 }

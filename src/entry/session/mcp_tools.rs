@@ -3,12 +3,11 @@
 use futures_util::FutureExt;
 
 use super::session_host::SessionHost;
-use super::turn_draft::{NextTurn, faults_of_contexts, first_turn, next_turn, refuse_turn};
+use super::turn_draft::{faults_of_contexts, first_turn, next_turn, refuse_turn};
 use crate::contract::{ExecuteRequest, Result, UserTurn};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::identity::Grants;
 use crate::mcp::ToolsByServer;
-use crate::persistence::Session;
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -51,8 +50,15 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         let session = self.store.session()?;
         let drafted = match &session {
+            // Admission looks at them, too, for the tool that a turn chooses whose contexts it refuses, and says all that is
+            // wrong at once.
             Some(session) => next_turn(context, session)
-                .filter(|next| is_looked_at(context, session, next, turn, grants))
+                .filter(|next| {
+                    let new = next.new.as_ref();
+                    let faults = || faults_of_contexts(context, session, new, turn, grants);
+                    turn.tool_choice_name.is_some()
+                        || faults().is_ok_and(|faults| faults.is_empty())
+                })
                 .map(|next| (next.mode, next.conversation)),
             None => first_turn(self.platform.as_ref(), context, turn, grants)
                 .map(|first| (first.mode, first.conversation)),
@@ -68,17 +74,4 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
         Ok(keys)
     }
-}
-
-/// Whether admission looks at the tools of a session's next turn: it does, too, for the tool that a turn chooses whose
-/// contexts it refuses, and says all that is wrong at once.
-fn is_looked_at(
-    context: &RequestContext,
-    session: &Session,
-    next: &NextTurn<'_>,
-    turn: &UserTurn,
-    grants: &Grants,
-) -> bool {
-    let faults = || faults_of_contexts(context, session, next.new.as_ref(), turn, grants);
-    turn.tool_choice_name.is_some() || faults().is_ok_and(|faults| faults.is_empty())
 }

@@ -1,5 +1,5 @@
-//! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is
-//! resumed once, then it fails.
+//! Recovery (interface §2, Turns): a turn that lost its instance in a crash, an eviction or a deploy is resumed once,
+//! then it fails; up to five times more while it reads a background response. One whose contexts are gone waits.
 
 use super::session_host::{RunNames, SessionHost};
 use crate::contract::{ErrorCode, Fault, Result, TurnStatus};

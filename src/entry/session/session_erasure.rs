@@ -15,9 +15,9 @@ use crate::ports::{Database, FileFault, Platform};
 use crate::users::Ending;
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Erases the session and returns the receipt. A fault means that no row was erased. `received_at` is
-    /// the time at which the Worker in front received the request. Only
-    /// [`Ending::WhenDone`] waits for the deletions at the model service.
+    /// Erases the session and returns the receipt. A fault means that no row was erased, unless the storage failed
+    /// after that, while the responses were asked for. `received_at` is the time at which the Worker in front received
+    /// the request. Only [`Ending::WhenDone`] waits for the deletions at the model service.
     pub(super) async fn erase(
         &self,
         context: &RequestContext,

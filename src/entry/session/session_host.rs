@@ -1,8 +1,8 @@
 //! The owner of a session (interface §2): its storage, and the state of this instance, which is in
 //! `running`, `erasure_memory`, `tasks` and `alarm`.
 //!
-//! There is one object for each `{tenant}/{SessionId}`, and it admits a submission without an await. What it
-//! responds to a request is in `session_endpoints`.
+//! There is one object for each session of a tenant or of a user (`ports::object_name`), and it admits a submission
+//! without an await. What it responds to a request is in `session_endpoints`.
 
 use std::cell::RefCell;
 use std::pin::pin;
@@ -30,7 +30,7 @@ use crate::object::{Alarm, NewerForm, TaskKind, TaskRunner};
 use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, ObjectClass, Platform, TraceSpan, failure_line, within};
 use crate::reasoner::{Reasoner, RunMemory, RunSummary, RunTrace, StartedTurn};
-use crate::tracing::{AgentInvocation, AgentInvocationEnd, TracedIds};
+use crate::tracing::{AgentInvocation, AgentInvocationEnd, traced_id};
 
 /// The longest time between two alarms of a turn that waits for the operator, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 600_000;
@@ -263,11 +263,12 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Option<P::Span> {
         let agent = &session.conversation_context;
         let span = self.platform.span(&AgentInvocation::name(agent))?;
+        let tenant = self.platform.tenant().unwrap_or_default();
+        let (user, id) = (self.platform.user(), session.session_id.as_str());
+        let traced = traced_id(&context.deployment.trace_session_id, tenant, user, id);
         let begun = AgentInvocation {
-            tenant: self.platform.tenant().unwrap_or_default(),
-            user: self.platform.user(),
-            session_id: session.session_id.as_str(),
-            ids: TracedIds::of(&context.deployment.trace_session_id),
+            tenant,
+            session: traced.as_deref(),
             conversation_context: agent,
             catalog: &context.stamp.sha256,
             base_url: context.base_url_of(session),

@@ -135,7 +135,7 @@ pub(super) fn title_by(
     catalog: &Catalog,
     request: &UserTurn,
 ) -> Option<String> {
-    platform.user().filter(|_| catalog.titles_sessions())?;
+    platform.user().filter(|_| catalog.titles_sessions)?;
     let title = request.instruction.as_deref().map(title_of);
     title.filter(|title| !title.is_empty())
 }

@@ -91,7 +91,8 @@ impl<P: Platform, D: Database> UserHost<P, D> {
                 if is_done || ending == Ending::Now {
                     self.index.collect(known, &receipt)?;
                     self.underway.borrow_mut().remove(id);
-                    self.let_receipt_go(known).await?;
+                    // It is erased all the same where the session does not hear of it: the alarm tells it again.
+                    let _ = self.let_receipt_go(known).await;
                 } else if self.index.is_uncounted(known)? {
                     // Otherwise the session began anew while this reply was awaited, and its receipt is counted.
                     self.underway.borrow_mut().insert(id.clone(), receipt.clone());

@@ -28,6 +28,9 @@ use crate::users::{
 /// The attempts to bring an earlier incarnation of a session to its end before the session is registered.
 const MOST_ATTEMPTS: u32 = 3;
 
+/// The largest difference of two clocks, in milliseconds.
+const MOST_SKEW_MS: u64 = 5 * 60 * 1000;
+
 /// The object of one user.
 pub struct UserHost<P, D> {
     pub(super) platform: Rc<P>,
@@ -189,7 +192,9 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             let user = self.index.user()?;
             let (credentials_valid_from, erased_at) =
                 user.map_or((0, 0), |user| (user.credentials_valid_from, user.erased_at));
-            if erased_at > 0 && new.received_at <= erased_at {
+            // After an erasure by a clock that was set back since, no session would begin until it has caught up.
+            let latest = platform.now_ms().saturating_add(MOST_SKEW_MS);
+            if (1..=latest).contains(&erased_at) && new.received_at <= erased_at {
                 return Ok(RegistrationReply::Erased);
             }
             if (Revocation { credentials_valid_from }).revokes(new.issued_at) {

@@ -1,6 +1,7 @@
 //! When chunks are embedded next: after a change of documents, and after a wait where the service failed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
 
 use crate::contract::Result;
 use crate::object::{Alarm, Backoff, FIRST_WAIT_MS};
@@ -14,8 +15,8 @@ const MAX_RETRY_AFTER_MS: u64 = 600_000;
 pub(super) struct EmbeddingWakeUp {
     pub(super) alarm: Alarm,
     backoff: Backoff,
-    /// When a service that failed may be asked again.
-    retry_at: Cell<u64>,
+    /// From when to when a service that failed is left alone: for no longer where the clock was set back.
+    rests: RefCell<Range<u64>>,
     /// The requests that are changing documents.
     changes: Cell<u32>,
 }
@@ -33,8 +34,9 @@ impl EmbeddingWakeUp {
     /// Sets the alarm to ring after `wait_ms`, unless it is set to an earlier time; never before the service may be asked
     /// again.
     pub(super) fn set_in<P: Platform>(&self, platform: &P, wait_ms: u64) -> Result<()> {
-        let at_ms = platform.now_ms().saturating_add(wait_ms).max(self.retry_at.get());
-        self.alarm.set_by(platform, at_ms)
+        let now = platform.now_ms();
+        let rests_until = if self.is_backing_off(platform) { self.rests.borrow().end } else { 0 };
+        self.alarm.set_by(platform, now.saturating_add(wait_ms).max(rests_until))
     }
 
     /// Counts a change of documents.
@@ -51,12 +53,12 @@ impl EmbeddingWakeUp {
     /// Records that everything was erased, the alarm included.
     pub(super) fn reset(&self) {
         self.alarm.forget();
-        self.retry_at.set(0);
+        self.rests.take();
     }
 
     /// Whether a service that failed is left alone.
     pub(super) fn is_backing_off<P: Platform>(&self, platform: &P) -> bool {
-        platform.now_ms() < self.retry_at.get()
+        self.rests.borrow().contains(&platform.now_ms())
     }
 
     /// Records a success of the service.
@@ -77,7 +79,8 @@ impl EmbeddingWakeUp {
             |asked| asked.clamp(FIRST_WAIT_MS, MAX_RETRY_AFTER_MS),
         );
         self.backoff.note(true);
-        self.retry_at.set(platform.now_ms().saturating_add(wait_ms));
+        let now = platform.now_ms();
+        self.rests.replace(now..now.saturating_add(wait_ms));
         wait_ms
     }
 }

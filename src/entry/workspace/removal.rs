@@ -40,7 +40,7 @@ impl<'p> Removal<'p> {
             removal.all.chunks += counts.chunks;
             removal.all.bytes += counts.bytes;
             if paths.len() > 1 {
-                removal.removed.push(RemovedAt { path: path.sent(), counts });
+                removal.removed.push(RemovedAt { path: &path.sent, counts });
             }
         }
         Ok(removal)

@@ -2,6 +2,7 @@
 //! request.
 
 use std::cell::RefCell;
+use std::ops::Range;
 use std::rc::Rc;
 
 use futures_util::future::join_all;
@@ -32,7 +33,8 @@ struct CachedList {
     object: String,
     /// The fingerprint of the server's definition.
     server: String,
-    fresh_until: u64,
+    /// From when to when it is fresh: a clock that was set back keeps none for longer.
+    fresh: Range<u64>,
     tools: Rc<AllowedTools>,
 }
 
@@ -64,7 +66,8 @@ impl ToolListCache {
         let is_same =
             |known: &&CachedList| known.object == object && known.server == server.fingerprint;
         let known = self.0.borrow().iter().find(is_same).cloned();
-        if let Some(known) = known.as_ref().filter(|known| platform.now_ms() < known.fresh_until) {
+        let now = platform.now_ms();
+        if let Some(known) = known.as_ref().filter(|known| known.fresh.contains(&now)) {
             return Rc::clone(&known.tools);
         }
         let question = ToolListQuestion { server: key.to_owned() };
@@ -90,8 +93,8 @@ impl ToolListCache {
             }));
         }
         let server = server.fingerprint.clone();
-        let (fresh_until, cached) = (now + fresh_ms, Rc::clone(&tools));
-        self.insert(CachedList { object, server, fresh_until, tools: cached });
+        let (fresh, cached) = (now..now + fresh_ms, Rc::clone(&tools));
+        self.insert(CachedList { object, server, fresh, tools: cached });
         tools
     }
 

@@ -1,4 +1,5 @@
-//! The object that keeps the tools of one MCP server for all sessions of a tenant (interface §11).
+//! The object that keeps the tools of one MCP server for all sessions of a tenant, or of a user where the server is
+//! told the user (interface §11).
 //!
 //! It is the only place that asks a server for its tools, so a session costs the server no request.
 
@@ -23,7 +24,7 @@ const MOST_MS: u64 = 24 * 60 * 60 * 1000;
 /// The most unusable tools of a list that are logged.
 const MOST_LOGGED: usize = 20;
 
-/// The object that keeps the tools of one MCP server for a tenant.
+/// The object that keeps the tools of one MCP server for a tenant, or for a user.
 pub struct McpListHost<D> {
     /// The source is the server's definition, the document a [`StoredToolList`].
     keeper: DocumentKeeper<D>,

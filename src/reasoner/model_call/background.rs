@@ -74,7 +74,7 @@ impl Pace {
             Reading::Cut => self.cuts >= CUT_WAITS_MS.len(),
         };
         // Events without numbers cannot be told from those that were taken.
-        let is_numbered = newest.is_some() || stream.events() == 0;
+        let is_numbered = newest.is_some() || stream.events == 0;
         let began_to_poll =
             !self.polls && (streams_no_more || age_ms >= STREAMED_MS || !is_numbered);
         self.polls |= began_to_poll;

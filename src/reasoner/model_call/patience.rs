@@ -1,7 +1,8 @@
-//! When a failed call is made again (interface §4): two retries for 408, 409, 429, 5xx, connections that failed or
-//! broke, and failures inside the stream that pass; the service's `Retry-After` up to a minute, else a backoff, as the
-//! service's own clients do, either with jitter. A longer `Retry-After` ends the turn: the fault says when to send the
-//! request again. Where another service can take the call over, one retry has to do, and no wait is long.
+//! When a failed call is made again (interface §4): two retries for 408, 409, 429, 5xx, unless the code says that no
+//! repetition helps, for connections that failed or broke, and for failures inside the stream that pass; the service's
+//! `Retry-After` up to a minute, else a backoff, as the service's own clients do, either with jitter. After a longer
+//! `Retry-After` the call has failed: the fault of the turn says when to send the request again. Where another service
+//! can take the call over, one retry has to do, and no wait is long.
 
 use crate::llm_call::CallFailure;
 

@@ -2,8 +2,8 @@
 //! their order. It decides which of them a call begins with, and which one takes over from one that failed; when a
 //! service has failed so, the reasoner decides.
 //!
-//! A service that failed rests: for some time no call of this isolate begins with it. That is memory of the isolate
-//! alone. Nothing is stored of it, and no isolate asks another.
+//! A service that failed rests: for some time no call of this isolate begins with it, unless all others of its turn
+//! rest as well. That is memory of the isolate alone. Nothing is stored of it, and no isolate asks another.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

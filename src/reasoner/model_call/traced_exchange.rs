@@ -107,9 +107,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let span = self.step_span(|| Chat::name(model));
         let open = span.open()?;
         let base_url = running.service().base_url.as_deref().unwrap_or(&self.deployment.base_url);
-        let tenant = self.platform.tenant().unwrap_or_default();
         let (user, id) = (self.platform.user(), running.session.session_id.as_str());
-        let session = self.traced_ids().name(tenant, user, id);
+        let session = self.traced_id(user, id);
         let chat = Chat {
             model,
             base_url,

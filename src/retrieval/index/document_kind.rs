@@ -82,7 +82,8 @@ const PROSE: [&str; 6] = ["adoc", "markdown", "md", "mdx", "rst", "txt"];
 
 /// The kinds of documents that a query asks for.
 pub(crate) struct AskedKinds {
-    tests: bool,
+    /// Whether the query is about tests.
+    pub(super) tests: bool,
     change_lists: bool,
     records: [bool; RECORDS.len()],
 }
@@ -99,11 +100,6 @@ impl AskedKinds {
             change_lists: names(&CHANGE_LIST),
             records: RECORDS.each_ref().map(names),
         }
-    }
-
-    /// Whether the query is about tests.
-    pub(super) fn are_tests(&self) -> bool {
-        self.tests
     }
 
     /// How much of its score a document at the path keeps, in tenths: a test four fifths, a record one half, each all of

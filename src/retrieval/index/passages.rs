@@ -108,7 +108,7 @@ impl<'c> MatchingDocument<'c> {
             let share = |(place, chunk)| document.chunk_score(chunk).checked_shr(place);
             document.score = (0..).zip(document.chunks).filter_map(share).sum();
         }
-        if !asked.are_tests() {
+        if !asked.tests {
             let paths: Vec<&str> = documents.iter().map(|document| path(document.chunks)).collect();
             let lent = |(test, file): (usize, usize)| {
                 let test = documents.get(test)?;

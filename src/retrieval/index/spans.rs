@@ -5,6 +5,10 @@
 
 use crate::contract::{Result, json_text};
 
+/// The most documents that one statement names. As JSON their ids stay far below the 2 MB that the object's storage takes
+/// as one value.
+const STATEMENT_SPANS: usize = 8_192;
+
 /// The first and the last chunk of a document.
 pub(crate) type Span = [u64; 2];
 
@@ -62,6 +66,12 @@ impl Spans {
     /// The documents, at most so many at a time.
     pub(crate) fn pieces(&self, most: usize) -> std::slice::Chunks<'_, Span> {
         self.0.chunks(most)
+    }
+
+    /// The end, `end` at most, of the ids from `from` on of which one statement can name the documents.
+    pub(crate) fn statement_end(&self, from: u64, end: u64) -> u64 {
+        let start = self.0.partition_point(|[_, last]| *last < from);
+        self.0.get(start + STATEMENT_SPANS).map_or(end, |[first, _]| end.min(*first))
     }
 
     /// The set as a JSON array.

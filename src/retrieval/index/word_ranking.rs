@@ -71,7 +71,8 @@ impl<'t, D: Database> WordRanking<'t, D> {
             };
             let matches = self.slice_matches().min(end - begin);
             budget.spend(self.match_work.times(matches as usize)).await;
-            let to = self.slice_end(begin, end)?;
+            let named = selection.within.as_ref().unwrap_or(&selection.without);
+            let to = named.statement_end(begin, self.slice_end(begin, end)?);
             match &selection.within {
                 Some(within) => match within.between(begin, to) {
                     (_, 0) => {}

@@ -66,7 +66,9 @@ impl<'q> VectorRanking<'q> {
             let most =
                 usize::try_from(end.saturating_sub(first)).map_or(rows, |most| rows.min(most));
             budget.spend(row.times(most)).await;
-            let spans = json_text("A scope", &selected_spans(selection, first, end))?;
+            let named = selection.within.as_ref().unwrap_or(&selection.without);
+            let to = named.statement_end(first, end);
+            let spans = json_text("A scope", &selected_spans(selection, first, to))?;
             let (mut passed, mut next) = (0, first);
             let parameters = [spans.into(), (*set).into(), length.into(), rows.into()];
             tables.database.each_bytes(NEAR, &parameters, &mut |id, vectors| {
@@ -74,7 +76,7 @@ impl<'q> VectorRanking<'q> {
                 (passed, next) = (passed + 1, id + 1);
             })?;
             self.shorten(self.limit);
-            from = (passed == rows).then_some(next);
+            from = if passed == rows { Some(next) } else { (to < end).then_some(to) };
         }
         Ok(())
     }

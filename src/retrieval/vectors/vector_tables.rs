@@ -11,7 +11,7 @@ use super::embedding_service::EmbeddingModel;
 use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
 use crate::contract::{Fault, Result};
-use crate::ports::{Database, Row, SqlValue, insert};
+use crate::ports::{Database, Row, SqlValue, insert, read_row};
 use crate::retrieval::index::{Span, Tables};
 
 /// The most chunks whose vectors are one row, all of one document.
@@ -60,14 +60,7 @@ impl<D: Database> Tables<D> {
     /// All sets, the oldest first.
     pub(crate) fn vector_sets(&self) -> Result<Vec<VectorSet>> {
         let rows = self.database.query("SELECT * FROM vector_sets ORDER BY id", &[])?;
-        let set = |row: &Row| {
-            Ok(VectorSet {
-                id: row.get("id")?,
-                model: row.get("model")?,
-                dimensions: row.get("dimensions")?,
-                next_chunk: row.get("next_chunk")?,
-            })
-        };
+        let set = |row: &Row| Ok(read_row!(VectorSet of row { id, model, dimensions, next_chunk }));
         rows.iter().map(set).collect()
     }
 
@@ -126,8 +119,7 @@ impl<D: Database> Tables<D> {
         )?;
         let (mut chunks, mut room): (Vec<PendingChunk>, _) = (Vec::new(), bytes);
         for row in &rows {
-            let chunk =
-                PendingChunk { id: row.get("id")?, path: row.get("path")?, text: row.get("text")? };
+            let chunk = read_row!(PendingChunk of row { id, path, text });
             if chunk.text.len() > room && !chunks.is_empty() {
                 break;
             }

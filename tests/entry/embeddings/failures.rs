@@ -104,6 +104,22 @@ fn whatever_the_failure_words_alone_serve_with_a_warning_until_the_service_recov
 }
 
 #[test]
+fn a_clock_that_is_set_back_has_the_service_left_alone_for_no_longer() {
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    let now_ms = bed.world.executor.now_ms();
+    bed.world.executor.set_now_ms(now_ms + 3_600_000);
+    bed.world.embeddings.think(|_| Some(EmbeddingsFault::status(500)));
+    put(&bed, &DOCUMENTS);
+    assert!(bed.ring("w"));
+    bed.world.embeddings.mend();
+    bed.world.executor.set_now_ms(now_ms);
+    assert_eq!(bed.asked("GET", "/workspaces/w", "").body["Warnings"], json!([]));
+    found(&bed, json!({ "Query": "boiling soup" }));
+    assert_eq!(bed.rings_in("w"), Some(0), "what lacks its vector is embedded now");
+}
+
+#[test]
 fn an_odd_but_valid_response_is_accepted() {
     let oddities: [fn(&mut Value); 5] = [
         |answer| {

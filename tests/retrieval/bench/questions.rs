@@ -35,7 +35,10 @@ pub(crate) const OWN: &[Question] = &[
         "two customers use the same session id, what keeps them apart",
         &[
             ("src/ports/object.rs", "pub fn object_name"),
-            ("src/entry/session/session_host.rs", "one object for each `{tenant}/{SessionId}`"),
+            (
+                "src/entry/session/session_host.rs",
+                "one object for each session of a tenant or of a user",
+            ),
         ],
     ),
     (

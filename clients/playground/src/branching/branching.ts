@@ -59,9 +59,8 @@ export const titleOf = (session: string): string | undefined => listed.value.fin
 /** Goes on behind a turn, in a session of its own, perhaps under another conversation context. */
 export const forkFrom = (turn: ShownTurn, context = ''): Promise<void> =>
   attempted(turn, context, async () => {
-    const [id, parent] = [newId(), turn.session];
-    const under = context && { ConversationContextId: context };
-    await fork(parent, { SessionId: id, AfterTurnId: turn.record.peek().turnId, ...under });
+    const parent = turn.session;
+    const id = await forkedFrom(turn, context);
     branched({ id, parent, ...(context && { context }) });
     used(id, titleOf(parent) ?? turn.record.peek().asked.text);
     if (await goTo(id, parent, true)) announced.value = 'This is the branch. What you say here stays out of the other conversation.';
@@ -70,14 +69,12 @@ export const forkFrom = (turn: ShownTurn, context = ''): Promise<void> =>
 /** Asks a turn's question again in a session of its own, with other words or the same. */
 export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text): Promise<void> =>
   attempted(turn, '', async () => {
-    const [id, parent, of, by, owner] = [newId(), turn.session, turn.record.peek().turnId, newId(), user.peek()];
+    const [parent, of, by, owner] = [turn.session, turn.record.peek().turnId, newId(), user.peek()];
     const [goesWithIt, before] = [attachedTo(turn) ?? [], turnBefore(turn)];
     const more = { ...settingsOf(turn), ...(!before && contextsOf(turn)) };
     const request = { ...requestOf(words, goesWithIt, { isFirst: false, sentSolution: solution.peek() }), ...more };
-    if (before) {
-      await fork(parent, { SessionId: id, AfterTurnId: before.record.peek().turnId });
-      used(id, words);
-    }
+    const id = before ? await forkedFrom(before) : newId();
+    if (before) used(id, words);
     branched({ id, parent, of, by });
     if (await goTo(id, parent, before !== undefined)) return void send(words, goesWithIt, more, by);
     if (user.peek() !== owner) return;
@@ -86,6 +83,20 @@ export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text)
     outbox.words.put(waitingAs(id, by, words, goesWithIt, request));
     await sendElsewhere();
   });
+
+/** The ids of forks of which no answer came, by what was asked for: one may be there, and the same request finds it. */
+const unanswered = new Map<string, string>();
+
+/** Has the service make a fork behind a turn; resolves to its id. */
+async function forkedFrom(turn: ShownTurn, context = ''): Promise<string> {
+  const [parent, AfterTurnId] = [turn.session, turn.record.peek().turnId];
+  const asked = `${parent} ${AfterTurnId} ${context}`;
+  const id = unanswered.get(asked) ?? newId();
+  unanswered.set(asked, id);
+  await fork(parent, { SessionId: id, AfterTurnId, ...(context && { ConversationContextId: context }) });
+  unanswered.delete(asked);
+  return id;
+}
 
 /** Has the service make a fork. Where somebody else sits before the tab by then, no list of theirs is to show it. */
 export async function fork(parent: string, members: ForkRequest): Promise<void> {

@@ -1,7 +1,7 @@
 // Two runs beside each other: what was said, what was called, what it cost; what differs is marked.
 import { linkTo } from '../store/address.js';
 import { differenceOf, type Figures } from '../store/figures.js';
-import { answerOf, seconds, wordsFor } from '../store/turn_record.js';
+import { answerOf, isLive, seconds, wordsFor } from '../store/turn_record.js';
 import { Json } from '../view/json_text.js';
 import { Markdown } from '../view/markdown.js';
 import { Icon } from '../view/icon.js';
@@ -10,7 +10,7 @@ import { TextsView } from './texts_view.js';
 import { callsMissingIn, type CalledTool, type Run } from './run.js';
 
 export function SidesView({ sides, leave }: { sides: Sides; leave(): void }) {
-  const [left, right] = sides.map(({ run }) => run.value);
+  const [left, right] = sides.map(({ place, run: { value: run } }) => (run && !(place && isLive(run)) ? run : undefined));
   return (
     <div class="compared">
       <p class="verdict" role="status">{left && right ? verdictOf(left, right) : 'What differs is told when both have ended.'}</p>
@@ -37,7 +37,8 @@ function SideView({ side, leave }: { side: Side; leave(): void }) {
   const { name, place, run, record, fault } = side;
   const held = run.value;
   const text = held?.text ?? (record && answerOf(record.value)) ?? '';
-  const status = held?.status ?? (fault.value ? 'failed' : 'running');
+  // Of a run of which the page has lost sight, the service knows what has become.
+  const status = held?.status ?? (record?.value.status === 'lost' ? 'lost' : fault.value ? 'failed' : 'running');
   return (
     <section class="side" aria-label={name} data-status={status}>
       <h2 dir="auto">{name}</h2>
@@ -51,7 +52,7 @@ function SideView({ side, leave }: { side: Side; leave(): void }) {
         </p>
       )}
       {(fault.value || held?.failure) && <p class="fault">{fault.value || held?.failure}</p>}
-      {place && held?.status === 'awaiting_tools' && (
+      {place && (fault.value || (held && isLive(held))) && (
         <button type="button" onClick={() => look({ ...side, place })}>
           Look again
         </button>

@@ -14,9 +14,13 @@ export const modes = signal<Modes | undefined>(undefined);
 export const fault = signal('');
 
 let newest = 0;
+let faultOf: ShownTurn | undefined;
 
 export async function inspect(turn: ShownTurn): Promise<void> {
   const asked = ++newest;
+  // Why another turn could not be asked for is said of that one alone.
+  if (faultOf !== turn) fault.value = '';
+  faultOf = turn;
   if (!turn.isTaken) return;
   const { turnId } = turn.record.peek();
   if (inspected.peek()?.trace.TurnId !== turnId) inspected.value = undefined;

@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 import type { Comparison, Found, SearchRequest, WorkspaceCounts } from '../../../typescript/src/index.js';
 import { Workspace } from '../../../typescript/src/workspace.js';
 import { failureOf } from '../store/failure.js';
-import { headersOfTenant, tenant } from '../store/service.js';
+import { tenant } from '../store/service.js';
 import { ragScope, workspace } from '../store/settings.js';
 import type { Folder } from './folder.js';
 
@@ -103,8 +103,9 @@ export async function take(reading: Promise<Folder>, isWhole: boolean): Promise<
     if (id === workspace.peek()) told.value = parts.filter(Boolean).join(' · ');
   } finally {
     upload.value = undefined;
+    // What was sent before a failure is there all the same.
+    void looked();
   }
-  await look();
 }
 
 export async function search(query: string, limit: number, isScoped: boolean): Promise<void> {
@@ -135,11 +136,10 @@ export async function erase(): Promise<void> {
 }
 
 /** What the client has no method for: comparing alone, and searching with an explanation. */
-async function post<T>(what: 'compare' | 'search', body: object): Promise<T> {
-  const headers = { 'Content-Type': 'application/json', ...headersOfTenant() };
-  const query = what === 'search' ? '?Explain=true' : '';
-  const response = await fetch(`/workspaces/${encodeURIComponent(workspace.peek())}/${what}${query}`, { method: 'POST', headers, body: JSON.stringify(body) });
-  const { Successful, Result, Errors } = await response.json();
-  if (!Successful) throw new Error(Errors[0].Message);
-  return Result;
-}
+const post = <T>(what: 'compare' | 'search', body: object): Promise<T> =>
+  tenant.request<T>({
+    method: 'POST',
+    path: `/workspaces/${encodeURIComponent(workspace.peek())}/${what}`,
+    ...(what === 'search' && { query: 'Explain=true' }),
+    body: JSON.stringify(body),
+  });

@@ -49,7 +49,7 @@ function stored(): Branch[] {
 
 function keep(all: readonly Branch[]): void {
   branches.value = all.slice(0, MOST_KEPT);
-  storageOf(shownOf).set(PLACE, JSON.stringify(branches.value));
+  storageOf(shownOf).set(PLACE, JSON.stringify(branches.value), true);
 }
 
 /** Another tab may have written the list a moment ago, or while this one slept. */

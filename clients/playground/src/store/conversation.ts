@@ -137,10 +137,14 @@ export async function catchUp(): Promise<void> {
   const id = sessionId.peek();
   const exported = await aptix.session(id).export();
   if (sessionId.peek() !== id) return;
+  // It could not be read when it was opened.
+  const isFirst = boundContexts.peek() === undefined && loadFault.peek() !== '';
   batch(() => {
     takeOver(exported);
     loadFault.value = '';
+    if (isFirst) settings.sessionHasSolution(exported.SolutionContextText ?? '');
   });
+  if (isFirst && namedTurn.peek() !== undefined) choose(namedTurn.peek());
   restoreSteers();
   sendWaiting();
 }
@@ -341,6 +345,8 @@ export function follow(turn: ShownTurn): void {
 
 /** The turn that is being stopped: without a network it takes until that is back. */
 export const stopping = signal<string | undefined>(undefined);
+/** Why a turn runs on that was to be stopped. */
+export const notStopped = signal<{ turn: ShownTurn; message: string } | undefined>(undefined);
 /** The same, where the network was away for longer than one asks. */
 let unstopped: ShownTurn | undefined;
 // Nothing of a user is asked for by the next one.
@@ -354,21 +360,22 @@ export async function stopAgain(): Promise<void> {
 /** Aborts the turn itself. */
 export async function cancel(turn: ShownTurn): Promise<void> {
   stopping.value = turn.record.peek().turnId;
-  unstopped = undefined;
+  unstopped = notStopped.value = undefined;
   try {
     const view = await handleOf(turn).cancel();
     tell(turn.session);
     // A turn that waits is watched by nobody. It may have been answered, and ended, before it could be stopped.
     if (!turn.watching && view.Status === 'aborted') turn.record.value = { ...turns.failed(turn.record.value, { code: 'turn_aborted', message: 'The turn was cancelled.' }), ...usageOf(view) };
-    else if (!turn.watching && sessionId.peek() === turn.session) await catchUp();
+    // Where that cannot be read just now, it is stopped all the same.
+    else if (!turn.watching && sessionId.peek() === turn.session) await catchUp().catch(() => {});
     // Its session was left since, and opened again.
     if (!isShown(turn) && sessionId.peek() === turn.session) void catchUp().catch(() => {});
     answering.settle(turn);
     if (steering.isBehind(turn.record.peek())) void steering.refresh(turn);
   } catch (error) {
     const failure = failureOf(error);
+    if (!isUnreachable(failure, error)) return void (notStopped.value = { turn, message: failure.message });
     announced.value = failure.message;
-    if (!isUnreachable(failure, error)) return;
     unstopped = turn;
     connection.noteLoss();
   } finally {

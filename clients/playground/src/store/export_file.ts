@@ -1,11 +1,13 @@
-// A session's export as the service writes it: the client reads JSON, which would hand numbers on as doubles.
-import { AptixError } from '../../../typescript/src/index.js';
+// A session's export as the service writes it: the client reads JSON, which would hand numbers on as doubles. Owns that nothing
+// else is taken for one, such as a proxy's page.
+import { resultOf, toldBy } from '../../../typescript/src/http.js';
 import { ask, headersOfUser } from './service.js';
 
 export async function exportFile(session: string): Promise<Blob> {
   const response = await ask(`/sessions/${session}/export`, { headers: await headersOfUser() });
-  if (!response.ok) throw new AptixError(response.status, (await response.json()).Errors);
-  return response.blob();
+  const file = await response.blob();
+  resultOf(await file.text().then(JSON.parse).catch(() => undefined), toldBy(response));
+  return file;
 }
 
 /** Hands a file to the user, as a download. */

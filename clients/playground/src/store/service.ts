@@ -102,7 +102,7 @@ export function credentialWasRefused(): void {
 }
 
 /** The headers with which a request that is made without the client is the tenant's. */
-export const headersOfTenant = (): Record<string, string> => ({ ...(key && { Authorization: `Bearer ${key}` }) });
+const headersOfTenant = (): Record<string, string> => ({ ...(key && { Authorization: `Bearer ${key}` }) });
 
 /** The same for the user of this tab. */
 export async function headersOfUser(): Promise<Record<string, string>> {

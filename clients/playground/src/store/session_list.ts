@@ -23,7 +23,7 @@ const LONGEST_TITLE = 60;
 export const MOST_KEPT = 1000;
 
 const inBrowser = signal<readonly Listed[]>(stored());
-effect(() => void ofBrowser.set(PLACE, JSON.stringify(inBrowser.value)));
+effect(() => void ofBrowser.set(PLACE, JSON.stringify(inBrowser.value), true));
 export const listed = computed<readonly Listed[]>(() => (user.value === undefined ? inBrowser.value : ofUser.value));
 
 // Another tab has changed the list.

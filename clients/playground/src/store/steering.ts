@@ -2,6 +2,7 @@
 // after a reload, a cut, or where another tab has added them.
 import { AptixError, type SteerContent } from '../../../typescript/src/index.js';
 import { isLost, noteLoss } from './connection.js';
+import { failureOf } from './failure.js';
 import { handleOf, type ShownTurn } from './shown_turn.js';
 import { steersOf } from './history.js';
 import * as outbox from './outbox.js';
@@ -47,7 +48,7 @@ export async function add(turn: ShownTurn, words: Words, interrupt: boolean): Pr
       show((record) => turns.steered(record, { id, state: 'waiting' }));
       return 'waiting';
     }
-    show((record) => turns.steered(record, { id, state: 'failed', message: (error as Error).message }));
+    show((record) => turns.steered(record, { id, state: 'failed', message: failureOf(error).message }));
     return 'failed';
   }
 }

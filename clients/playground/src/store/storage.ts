@@ -19,13 +19,13 @@ export class Kept {
     }
   }
 
-  /** Whether it outlives the page. */
-  set(key: string, text: string): boolean {
+  /** Whether it outlives the page. `isList`: where there is no room for it, the list that stands there already stays. */
+  set(key: string, text: string, isList = false): boolean {
     const isKept = this.#with((storage) => (storage.setItem(key, text), true)) ?? false;
     if (isKept) this.#memory.delete(key);
     else {
-      // What stood there before is not what counts any more.
-      this.remove(key);
+      // What stood there before is not what counts any more. A list lacks only its newest entry, and is that of other tabs, too.
+      if (!isList) this.remove(key);
       this.#memory.set(key, text);
     }
     return isKept;

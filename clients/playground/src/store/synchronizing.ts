@@ -116,11 +116,13 @@ async function goOn(): Promise<void> {
   }
   // Before what was missed is fetched: an answer that has come through is then known as this page's.
   for (const turn of shownTurns.peek()) sendAnswers(turn);
+  const session = sessionId.peek();
   if (loadFault.peek() || shownTurns.peek().some(({ isTaken }) => isTaken)) {
     await catchUp().catch((error) => {
-      if (failureOf(error).code !== 'session_not_found') return;
+      // Another one may be open by now, of which this says nothing.
+      if (failureOf(error).code !== 'session_not_found' || session !== sessionId.peek()) return;
       if (shownTurns.peek().length > 0) loadFault.value = '';
-      else isNowhere(sessionId.peek());
+      else isNowhere(session);
     });
   }
   for (const turn of shownTurns.peek()) await eachThatWaits(() => steering.waitingOf(turn.record.peek()), (id) => addAgain(turn, id));

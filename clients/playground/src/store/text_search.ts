@@ -87,7 +87,7 @@ export async function searchTexts(): Promise<void> {
     await Promise.all(Array.from({ length: AT_ONCE }, reader));
   } catch {
     // The list itself could not be read.
-    change((now) => ({ unread: now.unread + 1 }));
+    change((now) => ({ unread: now.unread + 1, hasMore: true }));
   } finally {
     change(() => ({ isGoing: false }));
   }

@@ -3,6 +3,7 @@
 import { effect, signal, untracked } from '@preact/signals';
 import type { SessionEntry, SessionsOptions } from '../../../typescript/src/index.js';
 import { here } from './clock.js';
+import { failureOf } from './failure.js';
 import { aptix, isLetIn } from './service.js';
 import { user } from './user.js';
 
@@ -56,7 +57,7 @@ export async function refresh(): Promise<void> {
     inbox.value = waiting.sessions;
     listFault.value = '';
   } catch (error) {
-    if (mine === asking) listFault.value = (error as Error).message;
+    if (mine === asking) listFault.value = failureOf(error).message;
   }
 }
 

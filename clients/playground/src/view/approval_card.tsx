@@ -122,7 +122,7 @@ function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolC
   const id = useId();
   const [box, setBox] = useState<HTMLElement | null>(null);
   const [edited, setEdited] = useState(() => membersOf(refused?.answer.ResultJson ?? '').get('Arguments'));
-  const [reason, setReason] = useState('');
+  const [reason, setReason] = useState(() => textOf(membersOf(refused?.answer.ResultJson ?? '').get('Reason')) ?? '');
   const fold = useFold(box);
   const isWrong = edited !== undefined && !isObject(edited);
   const decide = (ResultJson: string) =>

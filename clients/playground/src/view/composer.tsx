@@ -2,7 +2,7 @@
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { addressOf, attach, attachments, detach, filesBeingRead, refusedFiles, takeAttached, type Attachment } from '../store/attachments.js';
 import { isLost } from '../store/connection.js';
-import { add, cancel, liveTurn, send, sessionId, shownTurns, stopping } from '../store/conversation.js';
+import { add, cancel, liveTurn, notStopped, send, sessionId, shownTurns, stopping } from '../store/conversation.js';
 import { unanswered } from '../store/turn_record.js';
 import { draft } from '../store/unsent.js';
 import { Icon } from './icon.js';
@@ -58,6 +58,7 @@ export function Composer() {
   return (
     <div class="composer">
       {refusedFiles.value && <p class="fault" role="alert">{refusedFiles.value}</p>}
+      {turn && notStopped.value?.turn === turn && <p class="fault" role="alert">{`The turn is not stopped: ${notStopped.value.message}`}</p>}
       <div class="composer-box">
         {attachments.value.length > 0 && (
           <ul class="attachments" aria-label="Attachments">

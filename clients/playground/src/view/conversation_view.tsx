@@ -57,7 +57,7 @@ export function Conversation() {
     if (!named) return;
     follows.current = false;
     named.scrollIntoView();
-  }, [namedTurn.value, isLoading.value]);
+  }, [namedTurn.value, isLoading.value, loadFault.value]);
   useFocusAfterAnswer();
   const isEmpty = shownTurns.value.length === 0;
   return (

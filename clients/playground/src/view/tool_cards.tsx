@@ -163,8 +163,9 @@ const wordOf = (answer: SubmittedToolResult): string => (isFailed(answer) ? 'fai
 
 /** A call that the user answers: with JSON or plain text, a file, or an error. */
 function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall; refused: Extract<Answering, { at: 'asked' }>['refused'] }) {
-  const [text, setText] = useState(refused?.answer.ResultJson ?? '');
+  const [text, setText] = useState(refused?.answer.ResultJson ?? refused?.answer.ErrorMessage ?? '');
   const id = useId();
+  const [fault, setFault] = useState('');
   const give = (result: Pick<SubmittedToolResult, 'ResultJson'> | Pick<SubmittedToolResult, 'ErrorMessage'>) =>
     answer(turn, { ToolCallId: call.ToolCallId, ExecutionMs: pauseMs(turn.record.peek()), ...result } as SubmittedToolResult);
   const send = async () => {
@@ -172,7 +173,11 @@ function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall
     if (isMeant) give({ ResultJson: asJson(text) });
   };
   const takeFile = async (file: File | undefined) => {
-    if (file) give({ ResultJson: JSON.stringify({ path: file.name, text: await file.text() }) });
+    if (!file) return;
+    setFault('');
+    const read = await file.text().catch(() => undefined);
+    if (read === undefined) setFault(`${file.name} could not be read.`);
+    else give({ ResultJson: JSON.stringify({ path: file.name, text: read }) });
   };
   return (
     <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1}>
@@ -187,6 +192,7 @@ function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall
       <label for={id}>Result, as JSON or as plain text</label>
       <textarea id={id} dir="auto" rows={3} value={text} spellcheck={false} onInput={(event) => setText(event.currentTarget.value)} />
       {refused && <p class="fault">{refused.message}</p>}
+      {fault && <p class="fault" role="alert">{fault}</p>}
       <div class="actions">
         <button type="button" class="primary" onClick={send}>
           Send result

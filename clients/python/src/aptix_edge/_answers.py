@@ -273,8 +273,7 @@ class Answerer:
         except TookTooLong:
             result["ErrorMessage"] = f"The tool took longer than {tool.timeout_s if tool else 0:g} s."
         except Exception as error:  # noqa: BLE001 - whatever a tool raises is told to the model
-            message = str(error) or type(error).__name__
-            result["ErrorMessage"] = message.encode("utf-8", "replace").decode()[:LONGEST_MESSAGE]
+            result["ErrorMessage"] = _said(error)
         finally:
             context.given_up.set()
         result["ExecutionMs"] = round((time.monotonic() - began) * 1000)
@@ -317,6 +316,14 @@ class Answerer:
         return f'{said[:-1]},"Arguments":{edited}}}'
 
 
+def _said(error: Exception) -> str:
+    """What was raised, in words: it may have none, or raise itself when it is asked for some."""
+    message = ""
+    with suppress(Exception):
+        message = str(error)
+    return (message or type(error).__name__).encode("utf-8", "replace").decode()[:LONGEST_MESSAGE]
+
+
 def to_json(value: Any) -> str:
     """What a tool has returned, as JSON: what `json` can write, dataclasses, dates and models of pydantic."""
     try:
@@ -326,4 +333,5 @@ def to_json(value: Any) -> str:
     except TypeError:
         from pydantic_core import to_json as pydantic_json  # Only for who has such values.
 
-        return pydantic_json(value).decode()
+        # As it writes its models. What is no JSON would be kept, and refused each time that it is sent.
+        return pydantic_json(value, inf_nan_mode="null").decode()

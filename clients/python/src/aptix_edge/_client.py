@@ -36,7 +36,7 @@ from ._http import (
 from ._io import Io
 from ._session import AsyncSession
 from ._stores import MemoryStore, Store
-from ._submission import posted, submit
+from ._submission import detached, posted, submit
 from ._user import AsyncUser
 from ._workspace import AsyncWorkspace
 from .wire import (
@@ -184,9 +184,7 @@ class AsyncAptix:
         """One submission that nobody watches: comes back as soon as it is stored, or with the outcome of one that has
         ended. Results of tools can be sent so, by whom a webhook has told of the pause.
         """
-        call = Call("POST", "/execute", body=json_bytes(body), headers={"Prefer": "respond-async"})
-        stored: AcceptedTurn | AgentExecuteResponse = await request(self._http, call)
-        return stored
+        return await detached(self._http, posted(body, live=True))
 
     async def request(
         self,

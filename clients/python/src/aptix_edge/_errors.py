@@ -64,7 +64,9 @@ class AptixError(Exception):
         self.path = first.get("Path")
         self.details = first.get("Details", {})
         self.errors = list(errors)
-        self.retry_after_s = retry_after_s
+        # The head of a stream came before the turn failed in it.
+        asked_ms: Any = (self.details or {}).get("RetryAfterMs")
+        self.retry_after_s = asked_ms / 1000 if retry_after_s is None and asked_ms else retry_after_s
         self.request_id = request_id
 
     @property

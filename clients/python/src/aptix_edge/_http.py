@@ -207,11 +207,8 @@ class Exchange:
             http.learnt.is_there = True
         except Exception as error:
             failure = type(error).__name__
-            if (
-                not isinstance(error, httpx.ConnectError)
-                or http.learnt.is_there
-                or not THIS_MACHINE.match(http.base_url)
-            ):
+            is_refused = isinstance(error, httpx.ConnectError) and _was_refused(error)
+            if not is_refused or http.learnt.is_there or not THIS_MACHINE.match(http.base_url):
                 raise
             # On this machine no wait will help; a server that has answered may be starting again.
             raise AptixConnectionError(f"Nobody listens at {http.base_url}.", is_final=True) from error
@@ -245,9 +242,13 @@ class Exchange:
         # A client of the caller's own may have no connection left.
         timeout = {"connect": min(CONNECT_S, left_s), "read": silence, "write": silence, "pool": finite(left_s)}
         url = httpx.URL(http.base_url + call.path)
+        if call.query:
+            # httpx writes a blank as a plus sign, which a path of a document may have.
+            url = url.copy_merge_params(dict(call.query))
+            url = url.copy_with(query=url.query.replace(b"+", b"%20"))
         return httpx.Request(
             call.method,
-            url.copy_merge_params(dict(call.query)) if call.query else url,
+            url,
             headers=headers,
             content=call.body,
             extensions={"timeout": timeout},
@@ -349,7 +350,7 @@ async def request(http: Http, call: Call) -> Any:
             await exchange.close()
         if may_be_done and failure.code == call.done_by:
             return None
-        may_be_done = may_be_done or isinstance(failure, AptixConnectionError) or failure.code == "overloaded"
+        may_be_done |= isinstance(failure, AptixConnectionError) or failure.code in ("overloaded", "internal")
         await attempts.after(failure, exchange.shown)
 
 
@@ -390,6 +391,15 @@ def failure_of(error: Exception, position: str | None = None) -> AptixError:
     failure = AptixConnectionError(f"The connection was lost: {error or type(error).__name__}.", position=position)
     failure.__cause__ = error
     return failure
+
+
+def _was_refused(error: BaseException | None) -> bool:
+    """Whether nobody listens: of several addresses, such as those of `localhost`, at one at least. A handshake of TLS
+    that fails is one with somebody.
+    """
+    if error is None or isinstance(error, ConnectionRefusedError):
+        return error is not None
+    return any(map(_was_refused, getattr(error, "exceptions", (error.__cause__,))))
 
 
 def _retry_after(value: str) -> float | None:

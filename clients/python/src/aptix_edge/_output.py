@@ -5,6 +5,7 @@ own check; to a plain JSON Schema the model service holds the answer.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias, Union
 
@@ -21,6 +22,8 @@ Json: TypeAlias = Union["dict[str, Json]", "list[Json]", str, float, bool, None]
 BY_NAME = ("properties", "$defs", "definitions", "patternProperties")
 HELD = ("anyOf", "oneOf", "allOf", "prefixItems", "items", "additionalProperties", "not")
 """The words of a schema whose value holds schemas by their names, or a list of them or one."""
+FENCE = re.compile(r"```(?:json)?[^\S\n]*\n(.*)\n[^\S\n]*```", re.IGNORECASE | re.DOTALL)
+"""Of Markdown, around the whole. Each space can be in one place of it alone."""
 LEFT_OUT = ("default", "discriminator")
 """What services refuse, and what says nothing of an answer that has all members."""
 
@@ -36,7 +39,11 @@ def output_schema(output: Output[Any]) -> str:
 
 
 def read_output(text: str, output: Output[Any] | None) -> Any:
-    """The answer as what it is. Raises `ValueError` for what is no JSON or does not fit."""
+    """The answer as what it is; a fence of Markdown around it is taken off. Raises `ValueError` for what is no JSON or
+    does not fit.
+    """
+    if fenced := FENCE.fullmatch(text.strip()):
+        text = fenced[1]
     if output is None or isinstance(output, Mapping):
         try:
             return json.loads(text)

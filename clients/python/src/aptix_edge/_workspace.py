@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Literal, TypeVar, cast
 from urllib.parse import quote
 
+import httpx
+
 from ._errors import AptixError
 from ._folder import LONGEST_BYTES, LeftOut, SourceDocument, folder_documents
 from ._http import Call, Http, json_bytes, request
@@ -201,7 +203,7 @@ class AsyncWorkspace:
             # A front with a bound of its own answers in its own words, or closes the connection while the body is sent.
             is_too_large = error.code == "body_too_large" or error.status == 413
             half = len(documents) // 2
-            if (is_too_large or _was_reset(error)) and half:
+            if (is_too_large or _was_closed(error)) and half:
                 parts = (documents[:half], documents[half:])
                 return [each for part in parts for each in await self._accepted(method, path, part, left_out, answers)]
             passed: list[Mapping[str, Any]] = []
@@ -274,16 +276,21 @@ def _is_under(path: str, left_out: str) -> bool:
     return left_out in (path, "./") or (left_out.endswith("/") and path.startswith(left_out))
 
 
-def _was_reset(error: BaseException | None) -> bool:
+CLOSED = (ConnectionResetError, BrokenPipeError, httpx.RemoteProtocolError)
+"""The last of them where the reset met a write that blocked: httpx reads on after it, and finds the end of all."""
+
+
+def _was_closed(error: BaseException | None) -> bool:
     """Whether the other side has closed the connection at once."""
-    while error is not None and not isinstance(error, (ConnectionResetError, BrokenPipeError)):
+    while error is not None and not isinstance(error, CLOSED):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def _about(error: AptixError, at: int) -> list[Entry]:
-    """What an error says about the document at this place."""
-    return [entry for entry in error.errors if f"{entry.get('Path', '')}/".startswith(f"/Documents/{at}/")]
+    """What an error says about the document at this place, which tells nobody anything: its path does."""
+    about = [entry for entry in error.errors if f"{entry.get('Path', '')}/".startswith(f"/Documents/{at}/")]
+    return [{**entry, "Message": entry["Message"].replace(f"Documents[{at}].", "")} for entry in about]
 
 
 def _removals(paths: Iterable[str]) -> Generator[list[str], None, None]:

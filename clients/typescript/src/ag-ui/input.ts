@@ -3,7 +3,7 @@
 import type { RunAgentInput } from "@ag-ui/client";
 import type { ToolCall, TurnRequest, ClipboardImage, InputArtifact, SteerContent, SubmittedToolResult } from "../index.js";
 import { isJson } from "../json_text.js";
-import { APPROVAL, toolsJson, worded } from "../tools.js";
+import { APPROVAL, fitting, toolsJson, worded } from "../tools.js";
 
 /** Members of a turn that `forwardedProps` may bring. */
 const FORWARDED = ["WorkspaceId", "RagScope", "ConversationContextId", "AgentContextId", "ToolChoiceName", "Repo", "Language"];
@@ -25,7 +25,7 @@ export function answersTo(calls: readonly ToolCall[], input: RunAgentInput, hand
     const since = handed.get(call.ToolCallId);
     results.push({ ToolCallId: call.ToolCallId, ExecutionMs: since === undefined ? 0 : Math.max(0, Math.round(Date.now() - since)), ...answer } as SubmittedToolResult);
   }
-  return results.length > 0 ? results : undefined;
+  return results.length > 0 ? fitting(results) : undefined;
 }
 
 /** Whether the user has written on: answers alone stand behind the newest message of the user. */

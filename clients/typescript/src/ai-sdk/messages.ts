@@ -1,7 +1,7 @@
 // From the messages of a chat to what the service is asked. Owns what of a message goes into a turn, and which answers a
 // pause has been given.
 import type { TurnRequest } from "../session.js";
-import { worded } from "../tools.js";
+import { fitting, worded } from "../tools.js";
 import type { ClipboardImage, InputArtifact, SubmittedToolResult } from "../types.js";
 
 /** What is read of a `UIMessage`, whichever version of the AI SDK it comes from. */
@@ -64,7 +64,7 @@ export const isAsked = ({ type, approval, providerExecuted }: any): boolean =>
 /** The answers to a pause, in the calls' order; `undefined` while one is missing. */
 export function answers(message: ChatMessage): SubmittedToolResult[] | undefined {
   const results = asked(message).map(answer);
-  return results.length > 0 && results.every((result) => result !== undefined) ? results : undefined;
+  return results.length > 0 && results.every((result) => result !== undefined) ? fitting(results) : undefined;
 }
 
 function answer(part: any): SubmittedToolResult | undefined {

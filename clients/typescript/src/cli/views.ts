@@ -1,6 +1,7 @@
 // What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
 import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import type { Aptix, ErasureReceipt, ForkRequest, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
+import type { Aptix, AptixError, ErasureReceipt, ForkRequest, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
+import { newId } from "../ids.js";
 import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
 import { EXIT, type Terminal, UsageError, documents, jsonOf, shown, shownLines, table, tell } from "./terminal.js";
@@ -71,8 +72,17 @@ function put(file: string, text: string): void {
   }
 }
 
+/** What came in the place of an answer. */
+const MAY_BE_DONE = /^(?:connection_lost|overloaded|internal)$/;
+
 export async function fork(aptix: Aptix, sessionId: string, members: Partial<ForkRequest>, terminal: Terminal): Promise<number> {
-  const { SessionId, ParentSessionId, AfterTurnId, Turns } = await aptix.session(sessionId).fork(members);
+  const id = members.SessionId ?? newId();
+  const made = aptix.session(sessionId).fork({ ...members, SessionId: id });
+  const { SessionId, ParentSessionId, AfterTurnId, Turns } = await made.catch((error: AptixError) => {
+    // No list shows the forks of a key's own sessions.
+    if (!terminal.json && error.retryable && MAY_BE_DONE.test(error.code)) terminal.err(`The fork may be there all the same: the same command with --as ${id} finds it.\n`);
+    throw error;
+  });
   // The id stands alone on standard output, for a variable of a shell.
   if (!terminal.json) terminal.err(`It has ${Turns === 1 ? "the first turn" : `the first ${Turns} turns`} of ${ParentSessionId}, and goes on with: aptix-edge chat --session ${SessionId}\n`);
   tell(terminal, { SessionId, ParentSessionId, AfterTurnId, Turns }, SessionId);

@@ -8,7 +8,7 @@ use crate::contract::Result;
 use crate::object::{Attempted, Next, Task};
 use crate::persistence::{MessagePlace, WebhookMessage};
 use crate::ports::{Database, Platform, failure_line, unreadable_column};
-use crate::webhooks::{Attempt, attempt, next_wait_ms};
+use crate::webhooks::{NotTaken, attempt, next_wait_ms};
 
 /// For how long a catalog without the webhook may be an older one than that which wrote the message, in milliseconds.
 /// KV takes up to a minute to show a change everywhere, and an isolate reads it twice a minute.
@@ -37,29 +37,23 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
             return Ok(wait.map_or(Next::GivenUp, again).into());
         };
         let (turn_id, id) = (message.turn_id, message.message_id);
-        let outcome = match catalog.webhook(place.webhook) {
-            Some(webhook) => Some(attempt(platform, webhook, &id, message.body).await),
-            None => None,
+        let webhook = catalog.webhook(place.webhook);
+        let outcome = match webhook {
+            Some(webhook) => attempt(platform, webhook, &id, message.body).await,
+            None => {
+                let reason = "the catalog no longer has the webhook".to_owned();
+                Err(NotTaken { reason, ..NotTaken::default() })
+            }
         };
         let now = platform.now_ms();
-        let (status, reason, asked_ms, is_final) = match outcome {
-            Some(Attempt::Delivered { status }) => {
-                return Ok(Attempted { next: Next::Done, status: Some(status) });
-            }
-            Some(Attempt::Gone) => {
-                (Some(410), "the receiver wants no more messages".to_owned(), None, true)
-            }
-            Some(Attempt::Failed { status, reason, retry_after_ms }) => {
-                (status, reason, retry_after_ms, false)
-            }
-            None => {
-                let unknown = "the catalog no longer has the webhook";
-                let is_certain = now.saturating_sub(task.created_at) > CATALOG_DELAY_MS;
-                (None, unknown.to_owned(), None, is_certain)
-            }
+        let NotTaken { status, reason, retry_after_ms } = match outcome {
+            Ok(status) => return Ok(Attempted { next: Next::Done, status: Some(status) }),
+            Err(not_taken) => not_taken,
         };
+        let is_certain = now.saturating_sub(task.created_at) > CATALOG_DELAY_MS;
+        let is_final = status == Some(410) || (webhook.is_none() && is_certain);
         let attempts = task.attempts.saturating_add(1);
-        let wait = next_wait_ms(attempts, asked_ms, platform.random());
+        let wait = next_wait_ms(attempts, retry_after_ms, platform.random());
         let wait = wait.filter(|_| !is_final);
         let mut line = match wait {
             Some(wait) => json!({ "event": "webhook_retry", "level": "warn", "again_ms": wait }),

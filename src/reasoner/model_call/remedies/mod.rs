@@ -11,10 +11,11 @@
 //! | [`refused_reasoning`] | reasoning that the service does not take back | sends the whole conversation without reasoning | no reasoning is left |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
 //! | [`refused_outputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
-//! | [`refused_input`] | any other refused input | entries that the model has not got leave the conversation | withheld entries are never sent again |
+//! | [`refused_input`] | any other refused input, or a refusal that nothing explains | entries of other turns that the model has not got leave the conversation | withheld entries are never sent again |
 //!
 //! Behind them stands the [`ladder`]: what is still refused is made again with less of the conversation, whatever the
-//! service says. Only then are the solution context and a turn's steers to blame, and at last the turn itself.
+//! service says. Where nothing explains the refusal, only then are the solution context and a turn's steers to blame,
+//! and at last the turn itself.
 //!
 //! Before [`too_long`] and [`refused_input`] blame the turn itself, [`refused_context`] has the call made again without the session's solution context, where the input brings it; and before both, [`refused_steers`] without the steers that it brings.
 //!

@@ -1,6 +1,7 @@
 //! The service refuses what a steer brought, or the input is too long with it. Then the steer leaves the conversation,
-//! and only that: the call is made again without it, and the turn goes on with a user warning. Where the call is refused
-//! without it, too, the steer was not to blame, and stays.
+//! and only that: the call is made again without it, and the turn goes on with a user warning. Where the service
+//! refuses the input without it, too, the steer was not to blame, and stays. Where the input is too long all the same,
+//! or nothing explains why even the turn alone is refused, its steers leave before the turn does.
 
 use super::{blames, remediable};
 use crate::contract::Result;
