@@ -125,7 +125,7 @@ describe('a session as a whole', { skip: withoutBrowser }, () => {
     const page = await playground.page({ expected: [/status of 502/] });
     await done(page, 'What can you do?');
     await openPanel(page, 'Session');
-    await figure(page, 'turns').getByText('1', { exact: true }).waitFor();
+    await figure(page, 'turn').getByText('1', { exact: true }).waitFor();
     const files = [];
     page.on('download', (file) => files.push(file));
     for (const status of [200, 502]) {

@@ -399,7 +399,7 @@ def _was_refused(error: BaseException | None) -> bool:
     """
     if error is None or isinstance(error, ConnectionRefusedError):
         return error is not None
-    return any(map(_was_refused, getattr(error, "exceptions", (error.__cause__,))))
+    return any(map(_was_refused, getattr(error, "exceptions", (error.__cause__ or error.__context__,))))
 
 
 def _retry_after(value: str) -> float | None:
