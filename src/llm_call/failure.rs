@@ -300,7 +300,7 @@ pub(super) fn can_pass(error: &ErrorBody) -> bool {
         Some(name) => by_name(name),
         None => error.message.as_deref().is_some_and(|message| message.contains("verloaded")),
     };
-    passes && !needs_operator(error)
+    passes && !needs_operator(None, error)
 }
 
 /// Codes and types of failures that pass: the Responses API's, those of services behind gateways, and those of

@@ -21,7 +21,7 @@ impl CallFailure {
     /// Whether what the service was to be paid with is spent: a repetition cannot help.
     pub fn is_out_of_quota(&self) -> bool {
         self.error().is_some_and(|(status, error)| {
-            status == Some(PAYMENT_REQUIRED) || needs_operator(error) || names_quota(error)
+            status == Some(PAYMENT_REQUIRED) || needs_operator(status, error) || names_quota(error)
         })
     }
 
@@ -84,6 +84,7 @@ mod tests {
             (refused(526, "", ""), false),
             (refused(302, "", ""), false),
             (refused(400, "", "no"), false),
+            (refused(400, "", "Invalid schema for function 'insufficient_quota'."), false),
             (refused(401, "invalid_api_key", ""), false),
             (refused(403, "", ""), false),
             (refused(404, "model_not_found", ""), false),

@@ -51,7 +51,7 @@ impl Refusal {
     }
 
     fn can_pass(&self) -> bool {
-        status_can_pass(self.status) && !needs_operator(&self.body)
+        status_can_pass(self.status) && !needs_operator(Some(self.status), &self.body)
     }
 
     pub(super) fn into_fault(self) -> Fault {
@@ -81,14 +81,15 @@ pub(super) fn status_can_pass(status: u16) -> bool {
 const OF_OPERATOR: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"];
 
 /// Whether somebody has to pay or to raise a limit first. LiteLLM writes the error of the service behind it into its own
-/// message, with a code and a type that say less.
-pub(super) fn needs_operator(error: &ErrorBody) -> bool {
+/// message, with a code and a type that say less. The message of a request that is refused for what it holds may quote
+/// that: a client may give a tool such a name.
+pub(super) fn needs_operator(status: Option<u16>, error: &ErrorBody) -> bool {
     let mut names = [&error.code, &error.kind].into_iter().flatten();
+    let status = status.or_else(|| error.code.as_deref()?.parse().ok());
+    let message = error.message.as_deref();
+    let message = message.filter(|_| !matches!(status, Some(400 | 404 | 413 | 422)));
     names.any(|name| OF_OPERATOR.contains(&name.as_str()))
-        || error
-            .message
-            .as_deref()
-            .is_some_and(|message| OF_OPERATOR.iter().any(|name| message.contains(name)))
+        || message.is_some_and(|message| OF_OPERATOR.iter().any(|name| message.contains(name)))
 }
 
 /// Reads a refusal. Where the body breaks off or comes too late, the bytes read so far count.

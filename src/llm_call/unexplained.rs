@@ -35,7 +35,7 @@ impl CallFailure {
         let is_for_its_contents = match status {
             Some(status) => {
                 let is_page = matches!(&self.cause, Cause::Refused(of) if !of.is_error_object);
-                STATUSES.contains(&status) && !is_page && !needs_operator(error)
+                STATUSES.contains(&status) && !is_page && !needs_operator(Some(status), error)
             }
             None => fails_for_good(error),
         };
@@ -54,7 +54,7 @@ impl CallFailure {
 /// Whether a failure inside a successful response is a refusal: an invalid request, or a code that does not pass.
 fn fails_for_good(error: &ErrorBody) -> bool {
     match (error.kind.as_deref(), error.code.as_deref()) {
-        _ if can_pass(error) || needs_operator(error) => false,
+        _ if can_pass(error) || needs_operator(None, error) => false,
         // OpenRouter's types name what its codes do, images among them.
         (Some(kind), _) => {
             matches!(kind, "invalid_request_error" | OF_A_REQUEST) || code_concerns_input(kind)

@@ -33,14 +33,22 @@ impl SecretHeaders {
     /// # Errors
     /// The problem of the first secret that cannot be used: its name, never its value.
     pub fn expand<P: Platform>(platform: &P, templates: &[HeaderTemplate]) -> Result<Self, String> {
+        Self::expand_for(platform, platform.user().map(|user| user.as_str()), templates)
+    }
+
+    /// The same where the object that calls does not say for whom.
+    pub fn expand_for<P: Platform>(
+        platform: &P,
+        user: Option<&str>,
+        templates: &[HeaderTemplate],
+    ) -> Result<Self, String> {
         let secrets = RefCell::new(Vec::new());
         let secret = |name: &str| {
             let held = platform.secret(name)?;
             secrets.borrow_mut().push(held.clone());
             Some(held)
         };
-        let user = platform.user().map(|user| utf8_percent_encode(user.as_str(), UNRESERVED));
-        let user = user.map(|user| user.to_string()).unwrap_or_default();
+        let user = utf8_percent_encode(user.unwrap_or_default(), UNRESERVED).to_string();
         let header = |header: &HeaderTemplate| {
             Ok((header.name.clone(), header.value.expand(&user, secret)?))
         };

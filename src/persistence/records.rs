@@ -127,6 +127,12 @@ impl Lease {
         self.used.unwrap_or(total.saturating_sub(self.from))
     }
 
+    /// Ends it where nothing bounds what is spent from here on: that is spent out of no lease.
+    pub(crate) fn pass(&mut self, total: u64) {
+        let used = self.used(total);
+        (self.used, self.from) = (Some(used), total.saturating_sub(used));
+    }
+
     /// The tokens that are left of it; none after its end.
     pub fn left(&self, total: u64) -> u64 {
         let used = self.used(total);

@@ -127,13 +127,19 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
+    /// The agent contexts under which the kept responses of the living session were made.
+    pub(crate) fn agents_of_responses(&self) -> Result<Vec<String>> {
+        if !has_table(self.database.as_ref(), "responses")? {
+            return Ok(Vec::new());
+        }
+        let kept = format!("SELECT DISTINCT agent_context FROM responses WHERE {LIVES}");
+        self.database.query(&kept, &[])?.iter().map(|row| row.get("agent_context")).collect()
+    }
+
     /// Gives up the responses of the living session: they are to be deleted, or forgotten, as `deletes` says of the agent
     /// context that they were made under.
     pub(super) fn release_responses(&self, deletes: &dyn Fn(&str) -> bool) -> Result<()> {
-        self.ensure_responses()?;
-        let kept = format!("SELECT DISTINCT agent_context FROM responses WHERE {LIVES}");
-        for row in self.database.query(&kept, &[])? {
-            let agent_context: String = row.get("agent_context")?;
+        for agent_context in self.agents_of_responses()? {
             let released = match deletes(&agent_context) {
                 true => "UPDATE responses SET standing = 'pending'",
                 false => "DELETE FROM responses",

@@ -54,6 +54,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let target = RetrievalTarget {
             workspace: &pending.workspace_id,
             agent_context: &running.session.agent_context,
+            user: platform.user(),
         };
         let span = self.step_span(|| TurnRetrieval::NAME.to_owned());
         let retrieving = pin!(retrieve(platform, retrieval, target, query));

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::Chunk;
 use super::index::SCOPE_KEY_UNKNOWN;
 use crate::catalog::{Retrieval, RetrievalSource};
-use crate::contract::{RagScope, UserTurn, Warning, relative_path_problem};
+use crate::contract::{RagScope, UserId, UserTurn, Warning, relative_path_problem};
 use crate::encoding::{language_of, sparse_object};
 use crate::json::{Object, first_member, from_object, with_whole_characters};
 use crate::object::asked_again;
-use crate::outbound::post;
+use crate::outbound::{SecretHeaders, Service, post_to};
 use crate::ports::{ObjectQuestion, Platform, object_name};
 
 /// The longest response of a retrieval service, in bytes.
@@ -64,6 +64,8 @@ sparse_object! {
 pub struct RetrievalTarget<'a> {
     pub workspace: &'a str,
     pub agent_context: &'a str,
+    /// `None` for the tenant itself. A workspace, which is the tenant's, searches for users, too.
+    pub user: Option<&'a UserId>,
 }
 
 /// The workspace and the query of a turn; `None` without a workspace or an instruction.
@@ -115,7 +117,7 @@ async fn request<P: Platform>(
     target: RetrievalTarget<'_>,
     query: RetrievalQuery<'_>,
 ) -> Option<Response> {
-    let RetrievalTarget { workspace, agent_context } = target;
+    let RetrievalTarget { workspace, agent_context, user } = target;
     match source {
         RetrievalSource::None => None,
         RetrievalSource::Index => {
@@ -128,11 +130,15 @@ async fn request<P: Platform>(
             let response = asked_again(ask).await;
             response_of_index(&response.ok()?)
         }
-        RetrievalSource::Http(service) => {
+        RetrievalSource::Http(http) => {
             let query = RetrievalQuery { workspace_id: Some(workspace), ..query };
             let body = serde_json::to_string(&query).ok()?;
+            let user = user.map(UserId::as_str);
+            let headers = SecretHeaders::expand_for(platform, user, &http.headers).ok()?;
+            let service = Service::new(platform, &http.url, headers);
             let response =
-                post(platform, service, Vec::new(), body, MAX_RESPONSE_BYTES).await.ok()?;
+                post_to(&service, http.timeout_ms, Vec::new(), body, MAX_RESPONSE_BYTES).await;
+            let response = service.without_secrets(response.ok()?).await;
             let (chunks, warnings) = (chunks_of_service(&response)?, Vec::new());
             Some(Response { chunks, by_words_alone: false, warnings })
         }

@@ -115,14 +115,21 @@ struct Lease {
 impl Spent {
     /// The tokens of today and of this month, those of leases among them.
     pub fn tokens(&self, now_ms: u64) -> (u64, u64) {
-        let mut now = self.clone();
-        now.begin_period(now_ms);
+        let now = self.at(now_ms);
         (now.day_tokens, now.month_tokens)
     }
 
     /// The number of leases that sessions have, and the tokens of them.
-    pub fn leased(&self) -> (usize, u64) {
-        (self.leases.len(), self.leases.iter().map(|lease| lease.tokens).sum())
+    pub fn leased(&self, now_ms: u64) -> (usize, u64) {
+        let now = self.at(now_ms);
+        (now.leases.len(), now.leases.iter().map(|lease| lease.tokens).sum())
+    }
+
+    /// The same without what is over by then: it is stored until the next change.
+    fn at(&self, now_ms: u64) -> Self {
+        let mut now = self.clone();
+        now.begin_period(now_ms);
+        now
     }
 
     /// When nothing of it counts any more, in milliseconds since the Unix epoch.
@@ -318,7 +325,7 @@ mod tests {
         let mut spent = Spent::default();
         let first = spent.lease(&asked("a", None, 100, 60), NOON);
         assert_eq!(spent.lease(&asked("a", None, 100, 60), NOON + 1), first);
-        assert_eq!(spent.leased(), (1, 60));
+        assert_eq!(spent.leased(NOON), (1, 60));
     }
 
     #[test]
@@ -341,6 +348,7 @@ mod tests {
         assert_eq!(granted(spent.lease(&month(ended), february)), Some((2, 100)));
         assert_eq!(spent.tokens(february), (100, 100));
         assert_eq!(spent.tokens(february + DAY_MS), (0, 0), "nobody gave it back");
+        assert_eq!(spent.leased(february + DAY_MS), (0, 0));
     }
 
     #[test]

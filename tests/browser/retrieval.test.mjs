@@ -199,6 +199,20 @@ describe('the retrieval page', { skip: withoutBrowser }, () => {
     await search(page, 'pelican');
   });
 
+  test('of more documents than the service names, and more chunks than it finds, it is said that there are', async () => {
+    const page = await opened();
+    const told = (Result) => (route) => route.fulfill({ json: { Successful: true, Result, Errors: [], Warnings: [] } });
+    const Chunks = Array.from({ length: 100 }, (_, at) => ({ Path: '0.md', StartLine: at + 1, EndLine: at + 1, Text: 'A line.\n' }));
+    await page.route(/\/workspaces\/large$/, told({ Documents: 25_000, Chunks: 30_000, Bytes: 1_000_000 }));
+    await page.route(/\/workspaces\/large\/compare$/, told({ Needed: [], Extra: Array.from({ length: 501 }, (_, at) => `${at}.md`) }));
+    await page.route(/\/workspaces\/large\/search/, told({ Chunks }));
+    await panel(page).getByLabel('Workspace').fill('large');
+    await panel(page).getByLabel('Workspace').press('Tab');
+    await panel(page).getByText('The first 500 of 25,000 are shown.').waitFor();
+    await panel(page).getByRole('button', { name: '0.md', exact: true }).click();
+    await panel(page).getByText('the best 100 chunks').waitFor();
+  });
+
   test('where the service explains a score, the terms, their fields and the sum are shown', async () => {
     const page = await opened({ viewport: PHONE });
     const Explain = { Chunk: 3.5, Document: 1.25, Place: 1, Terms: [{ Term: 'pelican', Score: 2.5, Fields: ['Text', 'Path'] }] };

@@ -200,6 +200,19 @@ describe('searching', { skip: withoutBrowser }, () => {
     assert.deepEqual(sessions.map((_, at) => times(String(at))), sessions.map((_, at) => (at === 0 ? 2 : 1)));
   });
 
+  test("what a user's branch has of its session is found once, also where no title has the words", async () => {
+    const page = await playground.page({ address: `?tickets=${playground.ticketPort}` });
+    await signIn(page, 'branching');
+    const turn = await say(page, 'Of mine.\n\nA grebe.');
+    await hasStatus(turn, 'completed');
+    await turn.getByRole('button', { name: 'Fork from here' }).click();
+    await page.getByText('Branched from').waitFor();
+    await page.getByRole('searchbox', { name: 'Search sessions' }).fill('grebe');
+    await page.getByText('No session has these words in its title.').waitFor();
+    await page.getByRole('button', { name: 'Search what was said, too' }).click();
+    await page.getByText('1 found in 2 sessions.').waitFor();
+  });
+
   test("a user's search finds what that user said, and nobody else's", async () => {
     const address = `?tickets=${playground.ticketPort}`;
     const page = await playground.page({ address, expected: [/status of 403/] });

@@ -138,6 +138,23 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await page.getByText('Nothing waits for your approval.').waitFor();
   });
 
+  test('an inbox of more than a hundred says that there are more', async () => {
+    const page = await playground.page({ address });
+    const entry = (at) => ({ SessionId: `asks-${at}`, Title: `Asks ${at}`, ActiveAt: new Date().toISOString(), Status: 'awaiting_approval' });
+    let held = 101;
+    await page.route(/\/sessions\?Status=awaiting_approval/, (route) => {
+      const isFirst = !route.request().url().includes('After=');
+      const all = Array.from({ length: held }, (_, at) => entry(at));
+      const Result = isFirst ? { Sessions: all.slice(0, 100), ...(held > 100 && { Next: 'a1.asks-99' }) } : { Sessions: all.slice(100) };
+      return route.fulfill({ json: { Successful: true, Result, Errors: [], Warnings: [] } });
+    });
+    await signIn(page, 'busy');
+    await page.getByRole('button', { name: 'To approve (100+)' }).waitFor();
+    held = 100;
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange')));
+    await page.getByRole('button', { name: 'To approve (100)' }).waitFor();
+  });
+
   test('erased is who asks for it, with a receipt, and nobody else', async () => {
     const page = await playground.page({ address });
     const stays = await playground.page({ address });
@@ -158,6 +175,18 @@ describe('the playground with tickets', { skip: withoutBrowser }, () => {
     await hasStatus(await say(page, 'What can you do?'), 'completed');
     await stays.reload();
     await entries(stays).getByText('What can you do?').waitFor();
+  });
+
+  test('who cannot be erased is told so', { timeout: 60_000 }, async () => {
+    const page = await playground.page({ address });
+    await signIn(page, 'sticks');
+    const Result = { User: 'sticks', Sessions: { Erased: 1, Pending: 1, Failed: 1 }, Rows: 6, Files: 0, Kept: ['workspaces', 'logs'] };
+    await page.route(/\/users\//, (route) => route.fulfill({ json: { Successful: true, Result, Errors: [], Warnings: [] } }));
+    await page.getByRole('button', { name: 'sticks', exact: true }).click();
+    await page.getByRole('button', { name: 'Erase me' }).click();
+    await agree(page);
+    await page.getByText('sticks is not erased yet.').waitFor();
+    assert.match(await page.locator('.user [role=status]').innerText(), /1 session, 6 rows, 0 files\. Not erased: 1\. Kept: workspaces, logs\./);
   });
 
   test('words of a user that wait are sent as that user, or not at all', async () => {

@@ -7,7 +7,7 @@ use aptix_edge::encoding::sha256_hex;
 use aptix_edge::entry::ENDPOINTS;
 use aptix_edge::identity::Right;
 use bed::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// What lets a caller do something.
 struct Needs {
@@ -181,6 +181,29 @@ fn a_ticket_does_what_its_operations_name_and_nothing_else() {
                 let is_right = heard.details()["Right"].is_string();
                 assert!(missing.map_or(is_right, is_missing), "{place}: {}", heard.body);
             }
+        }
+    }
+}
+
+#[test]
+fn whoever_may_cancel_and_not_read_is_shown_nothing_that_a_turn_says() {
+    let bed = bed_with_keys();
+    let by_key = |target: &str, body: Value| {
+        let headers = [("Authorization", "Bearer all"), ("Aptix-User", "alice")];
+        bed.wait(&bed.ask("POST", target, &headers, &body.to_string())).unwrap()
+    };
+    by_key("/execute", turn("ended", "Hello")).final_text();
+    for (operations, may_read) in [(json!(["Cancel"]), false), (json!(["Cancel", "Read"]), true)] {
+        let waits = format!("waits-{may_read}");
+        assert_eq!(by_key("/execute", turn(&waits, "Ask [plan: client]")).calls().len(), 1);
+        let minted = by_key("/tickets", json!({ "User": "alice", "Operations": operations }));
+        let bearer = format!("Bearer {}", minted.result()["Ticket"].as_str().unwrap());
+        for (id, status) in [("ended", "completed"), (waits.as_str(), "aborted")] {
+            let target = format!("/sessions/s/turns/{id}/cancel");
+            let headers = [("Authorization", bearer.as_str())];
+            let shown = bed.wait(&bed.ask("POST", &target, &headers, "")).unwrap();
+            assert_eq!(shown.result()["Status"], status);
+            assert_eq!(shown.result()["Outcome"].is_null(), !may_read, "{}", shown.text);
         }
     }
 }

@@ -598,6 +598,30 @@ fn a_session_whose_agent_context_is_gone_is_kept_for_the_days_of_the_next_one() 
 }
 
 #[test]
+fn a_session_whose_turn_waits_for_its_context_is_erased_when_its_days_are_over() {
+    let bed = Bed::new();
+    let put = |is_there: bool| {
+        bed.configure(|catalog| {
+            catalog["AgentContexts"]["default"]["RetentionDays"] = json!(2);
+            if is_there {
+                let context = catalog["ConversationContexts"]["default"].clone();
+                catalog["ConversationContexts"]["gone"] = context;
+            }
+        });
+    };
+    put(true);
+    let begun = bed.world.executor.now_ms();
+    bed.send_to_silence(&with(turn("t1", "One"), json!({ "ConversationContextId": "gone" })));
+    put(false);
+    bed.restart();
+    assert!(ring_at(&bed, begun + DAY_MS).is_some(), "it waits");
+    assert_eq!(bed.status("t1"), "running");
+    ring_at(&bed, begun + 2 * DAY_MS + 60_000);
+    assert_eq!((bed.session().status, tables(&bed)), (404, 0));
+    assert_eq!(bed.world.alarm_at.get(), None);
+}
+
+#[test]
 fn responses_of_a_session_begun_anew_have_all_their_attempts_where_earlier_ones_wait() {
     let bed = filled(None);
     bed.world.model.keeps_everything.set(true);

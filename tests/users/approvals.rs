@@ -139,3 +139,22 @@ fn whoever_decided_in_the_parent_may_decide_on_the_question_that_a_fork_puts_ane
     execute(&bed, "frank", &anew).final_text();
     assert_eq!(runs(&bed), 2);
 }
+
+#[test]
+fn a_ticket_for_other_turns_learns_nothing_of_what_waits() {
+    let bed = gated("Anyone");
+    execute(&bed, "alice", &words("a", "t1", "Mail [plan: fragile]")).calls();
+    let say_t2 = |turns: &Value| {
+        let body = json!({ "User": "alice", "Sessions": ["a"], "Turns": turns });
+        let minted = bed.asked("POST", "/tickets", &body.to_string());
+        let bearer = format!("Bearer {}", minted.result()["Ticket"].as_str().unwrap());
+        let headers = [("Authorization", bearer.as_str())];
+        let turn = words("a", "t2", "Hello").to_string();
+        let heard = bed.wait(&bed.ask("POST", "/execute", &headers, &turn)).unwrap();
+        assert_eq!(heard.failure(), (409, "turn_awaiting_tools"));
+        heard.details().clone()
+    };
+    assert_eq!(say_t2(&json!(["t2"])), Value::Null);
+    let shown = say_t2(&json!(["t1", "t2"]));
+    assert_eq!((&shown["TurnId"], shown["ToolCalls"][0].is_object()), (&json!("t1"), true));
+}

@@ -106,6 +106,34 @@ fn what_is_left_of_a_lease_is_not_spent_beside_the_limit_of_the_next_day() {
 }
 
 #[test]
+fn what_is_spent_while_nothing_bounds_a_user_is_not_counted_when_something_does_again() {
+    let bed = bounded();
+    bed.say("alice", "a", "bounded", "Hello").final_text();
+    bed.ring_for(2);
+    let bounded_to = |per_day: Option<u64>| {
+        bed.configure(|catalog| {
+            if let Some(tokens) = per_day {
+                catalog["AgentContexts"]["default"]["Budget"] =
+                    json!({ "UserTokensPerDay": tokens, "Lease": 100 });
+            }
+        });
+    };
+    bounded_to(None);
+    let mut longest = 0;
+    for number in 0..30 {
+        let heard = bed.say("alice", "a", &format!("t{number}"), "Hello");
+        longest = longest.max(heard.result()["Usage"]["TotalTokens"].as_u64().unwrap());
+    }
+    bounded_to(Some(2_000));
+    let before = spent(&bed);
+    let heard = bed.say("alice", "a", "again", "Hello");
+    heard.final_text();
+    longest = longest.max(heard.result()["Usage"]["TotalTokens"].as_u64().unwrap());
+    bed.ring_for(2);
+    assert!(spent(&bed) <= before + 2 * longest, "{} after {before}", spent(&bed));
+}
+
+#[test]
 fn a_user_s_object_that_begins_again_while_a_session_takes_a_lease_is_asked_once_more() {
     let bed = people();
     // Each call takes the next lease.

@@ -81,3 +81,28 @@ fn a_fork_goes_on_under_the_agent_context_of_its_conversation_context() {
     let refused = bed.ask_with(&ticket, "POST", "/sessions/a/fork", &body.to_string());
     assert_eq!(refused.failure(), (400, "forbidden_field"));
 }
+
+#[test]
+fn a_search_service_is_told_for_whom_a_workspace_is_searched() {
+    let bed = people();
+    bed.configure(|catalog| {
+        let headers = json!({ "X-User": "${USER}" });
+        catalog["AgentContexts"]["default"]["Retrieval"] =
+            json!({ "Http": { "Url": "https://search.example/q", "Headers": headers } });
+    });
+    bed.world.tools.think(|_| ToolAnswer::Json(json!({ "Chunks": [] })));
+    let (target, query) = ("/workspaces/w/search", r#"{"Query":"salaries"}"#);
+    let body = json!({ "User": "al/ice", "Operations": ["Search"], "Workspaces": ["w"] });
+    let minted = bed.asked("POST", "/tickets", &body.to_string());
+    let ticket = minted.result()["Ticket"].as_str().unwrap().to_owned();
+    bed.ask_with(&ticket, "POST", target, query).result();
+    bed.ask_as("bob", "POST", target, query).result();
+    bed.asked("POST", target, query).result();
+    let turn = with(words("s", "t", "salaries"), json!({ "WorkspaceId": "w" }));
+    bed.ask_as("bob", "POST", "/execute", &turn.to_string()).final_text();
+    let told = bed.world.tool_requests.take().into_iter().map(|request| {
+        let header = request.headers.into_iter().find(|(name, _)| name == "X-User");
+        header.unwrap().1
+    });
+    assert_eq!(told.collect::<Vec<_>>(), ["al%2Fice", "bob", "", "bob"]);
+}

@@ -121,6 +121,8 @@ def test_what_one_comparison_has_no_room_for_goes_with_the_next_one(world: World
 
     workspace = world.client("http://service", transport=httpx.MockTransport(take)).workspace("w")
     documents: list[Any] = [{"Path": path, "Contents": "alpha"} for path in ("kept.md", "refused.md")]
+    planned = workspace.sync(documents, remove=True, dry_run=True)
+    assert (len(planned.removed), planned.has_more) == (250, True)
     result = workspace.sync(documents, remove=True)
     assert (len(result.removed), held, puts) == (600, {"kept.md"}, ["refused.md"])
     assert [each.path for each in result.left_out] == ["refused.md"]

@@ -24,6 +24,8 @@ export interface Synced {
   sent: string[];
   removed: string[];
   leftOut: LeftOut[];
+  /** Of a dry run: more may be removed than the service has named at once. */
+  hasMore?: boolean;
 }
 
 /** How `sync` goes about it. */
@@ -135,7 +137,7 @@ export class Workspace {
         return { needed, hasMore, doomed: [...extra].filter((path) => (typeof remove === "function" ? remove(path) : remove)) };
       };
       let { needed, hasMore, doomed } = await compared(leftOut);
-      if (options.dryRun) return { sent: needed, removed: doomed, leftOut };
+      if (options.dryRun) return { sent: needed, removed: doomed, leftOut, ...(remove && hasMore && { hasMore }) };
       const told = () => options.onProgress?.(sent.length + removed.length, needed.length + doomed.length);
       const contents = read(needed, async ({ Sha256: _, ...document }, Path) => ({ ...document, Path, Contents: await contentsOf(document) }));
       for await (const some of batches(contents, MOST_DOCUMENTS, maxBytes)) {

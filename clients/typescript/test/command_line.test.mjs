@@ -384,6 +384,25 @@ test('a turn is cancelled from elsewhere', async () => {
   assert.match(running.err, /turn_aborted/);
 });
 
+test('a list of sessions that is cut says so, where nobody has named its length', async () => {
+  const entry = (at) => ({ SessionId: `s-${at}`, Title: 'Hi', CreatedAt: '2026-01-01T00:00:00Z', ActiveAt: '2026-01-01T00:00:00Z', ModeDisplayName: 'M', Status: 'idle', Turns: 1, Tokens: 1 });
+  let held = 50;
+  const listing = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ Successful: true, Result: { Sessions: Array.from({ length: held }, (_, at) => entry(at)) }, Errors: [], Warnings: [] }));
+  });
+  await new Promise((listens) => listing.listen(0, '127.0.0.1', listens));
+  const told = async (...args) => {
+    const { out, err } = await run(['sessions', '--user', 'alice', ...args], { env: { ...env, APTIX_URL: `http://127.0.0.1:${listing.address().port}` } });
+    return [out.trimEnd().split('\n').length, err];
+  };
+  assert.deepEqual(await told(), [50, '']);
+  held = 51;
+  assert.deepEqual(await told(), [50, 'There are more than these 50: --limit names another number.\n']);
+  assert.deepEqual(await told('--limit', '7'), [7, '']);
+  listing.close();
+});
+
 test('a chat goes on with a newer ticket of its user', async () => {
   const newTicket = async (user = 'dora') => ({ env: { ...env, APTIX_KEY: (await says(['ticket', '--for', user])).trim() } });
   rig.model.script(answer(text('One.')));
@@ -416,6 +435,20 @@ test('a back end lists and erases users, and mints tickets that a command takes 
   assert.deepEqual([nameless.code, /^missing_field: .*User/.test(nameless.err)], [1, true], nameless.err);
   await says(['erase', '--of-user', 'alice', '--yes']);
   assert.equal((await run(['erase', '--of-user', 'alice', '--yes'])).code, 1);
+});
+
+test('an erasure of a user in which sessions fail each time comes to an end, and says what is left', async () => {
+  const Sessions = { Erased: 1, Pending: 2, Failed: 2 };
+  let asked = 0;
+  const failing = createServer((_, response) => {
+    asked += 1;
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ Successful: true, Result: { User: 'alice', Sessions }, Errors: [], Warnings: [] }));
+  });
+  await new Promise((listens) => failing.listen(0, '127.0.0.1', listens));
+  const { code, out, err } = await run(['erase', '--of-user', 'alice', '--yes'], { env: { ...env, APTIX_URL: `http://127.0.0.1:${failing.address().port}` } });
+  failing.close();
+  assert.deepEqual([code, asked, /"Failed":2/.test(out), /Not erased yet: 2/.test(err)], [5, 10, true, true], err);
 });
 
 test('wrong usage, a service that is not there, and a key that does not hold are told by exit codes', async () => {

@@ -152,6 +152,8 @@ test('what one comparison does not name goes with the next one, and what the ser
       return Object.assign(result, { withResponse: () => (result.catch(() => {}), whole) });
     };
     const documents = [{ Path: 'kept.md', Contents: 'alpha' }, { Path: 'refused.md', Contents: 'beta' }];
+    const dry = await new Workspace({ request }, 'w').sync(documents, { remove: true, dryRun: true });
+    assert.deepEqual([dry.hasMore, dry.removed.length < count], [true, true]);
     const { removed, leftOut } = await new Workspace({ request }, 'w').sync(documents, { remove: true });
     assert.deepEqual([removed.length, [...held], puts, leftOut.map(({ path }) => path)], [count, ['kept.md'], 1, ['refused.md']]);
   }

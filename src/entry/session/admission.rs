@@ -91,7 +91,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             let repeated = self.repeat(session, turn, fingerprint, caller)?;
             return repeated.ok_or_else(|| conflict(request.turn_id.as_str()).into());
         }
-        self.refuse_when_live(&session)?;
+        self.refuse_when_live(&session, &caller.grants)?;
         self.begin(session, new(self.host.next_ordinal(self.context)?))
     }
 
@@ -191,7 +191,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             (Some(_), TurnStatus::Aborted) if latest => Err(turn_aborted()),
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
                 refuse_other_repeater(&self.host.store, &session, &turn, caller)?;
-                self.refuse_when_live(&session)?;
+                self.refuse_when_live(&session, &caller.grants)?;
                 session.borrow_contexts_of(turn.ordinal);
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
@@ -286,21 +286,30 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
         })
     }
 
-    /// Refuses a turn while another one of the session is live.
-    fn refuse_when_live(&self, session: &Session) -> Result<()> {
+    /// Refuses a turn while another one of the session is live, of which a credential for other turns learns no more.
+    fn refuse_when_live(&self, session: &Session, grants: &Grants) -> Result<()> {
         let Some(ordinal) = session.open_turn else { return Ok(()) };
         let turn = self.host.store.turn_at(ordinal)?;
-        if turn.status != TurnStatus::AwaitingTools {
+        let is_running = turn.status != TurnStatus::AwaitingTools;
+        let fault = if is_running {
             let message = "Another turn of this session is running. Wait for it, or cancel it.";
-            return Err(Fault::new(ErrorCode::TurnInProgress, message)
-                .with("TurnId", turn.turn_id.as_str()));
+            Fault::new(ErrorCode::TurnInProgress, message)
+        } else {
+            let message =
+                "Another turn of this session awaits tool results. Send them, or cancel it.";
+            Fault::new(ErrorCode::TurnAwaitingTools, message)
+        };
+        let subject = Subject::Turn(&session.session_id, &turn.turn_id);
+        if grants.permit(&[], subject).is_err() {
+            return Err(fault);
+        }
+        let fault = fault.with("TurnId", turn.turn_id.as_str());
+        if is_running {
+            return Err(fault);
         }
         let calls = serde_json::to_value(pending_calls(&self.host.store, session, &turn)?)
             .map_err(|_| Fault::internal("The pending calls could not be written."))?;
-        let message = "Another turn of this session awaits tool results. Send them, or cancel it.";
-        Err(Fault::new(ErrorCode::TurnAwaitingTools, message)
-            .with("TurnId", turn.turn_id.as_str())
-            .with("ToolCalls", calls))
+        Err(fault.with("ToolCalls", calls))
     }
 }
 

@@ -14,11 +14,11 @@ use super::session_host::{Durations, SessionHost, find_session, find_turn};
 use super::session_stream::SessionStream;
 use super::steering::ReceivedSteer;
 use super::submission::{Delivery, Submission};
-use super::views::Views;
+use super::views::{TurnView, Views};
 use crate::contract::event_frames::END;
 use crate::contract::{
-    ExecuteRequest, Fault, InvokeResult, MemberOrder, Result, SessionId, TurnId, fingerprint,
-    object_text, parse_object,
+    ExecuteRequest, Fault, InvokeResult, MemberOrder, Operation, Result, SessionId, TurnId,
+    fingerprint, object_text, parse_object,
 };
 use crate::entry::endpoints::Found;
 use crate::entry::object_question::answered_elsewhere;
@@ -28,7 +28,7 @@ use crate::entry::request_id::RequestId;
 use crate::entry::response::{JSON, Response, object_failed};
 use crate::entry::route::{Route, SessionRoute, TurnRoute};
 use crate::entry::trace_header::trace_context;
-use crate::identity::ForwardedCaller;
+use crate::identity::{ForwardedCaller, Grants, Subject};
 use crate::live_text::EventStream;
 use crate::ports::{CHUNK_BYTES, Database, ObjectQuestion, Platform};
 use crate::users::Ending;
@@ -111,8 +111,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             Route::Turn(session, turn, route) => {
                 let turn = (&session, &turn);
-                let replied = self.reply_about(&context, turn, route, progress).boxed_local();
-                replied.await.map_err(Vec::from)
+                let grants = &caller.grants;
+                let replied = self.reply_about(&context, grants, turn, route, progress);
+                replied.boxed_local().await.map_err(Vec::from)
             }
             _ => Err(answered_elsewhere().into()),
         };
@@ -208,6 +209,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     async fn reply_about(
         &self,
         context: &RequestContext,
+        grants: &Grants,
         (id, turn): (&SessionId, &TurnId),
         route: TurnRoute,
         progress: bool,
@@ -226,7 +228,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             TurnRoute::Stream => self.watch(context, &turn, progress).map(Reply::Turn),
             TurnRoute::Cancel => {
                 let (session, turn) = self.cancel(context, id, session, turn).await?;
-                view(views.turn(session, turn))
+                let shown = views.turn(session, turn);
+                // To end a turn is not to read it.
+                let may_read = grants.permit(&[&[Operation::Read]], Subject::Nothing).is_ok();
+                view(if may_read { shown } else { shown.map(TurnView::without_content) })
             }
             TurnRoute::Steer => Err(answered_elsewhere()),
         }

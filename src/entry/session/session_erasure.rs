@@ -41,7 +41,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let receipt = match self.session_of(life)? {
             Some(session) => {
                 let catalog = context.catalog()?;
-                let agents = session.agents();
+                let mut agents = session.agents();
+                // A service that is no fall-back any more has made some, too.
+                agents.extend(self.store.agents_of_responses()?);
                 let services: Vec<_> =
                     agents.iter().flat_map(|agent| catalog.services(agent)).collect();
                 let mut deleting =

@@ -150,8 +150,8 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
             Err(fault) => self.platform.log(report_failed(&fault)),
         }
         match self.store.session()?.filter(|_| waits) {
-            Some(session) => context.contexts_of(&session),
-            None => self.erase_expired(&context).await,
+            Some(session) if !self.is_expired(&context, &session) => context.contexts_of(&session),
+            Some(_) | None => self.erase_expired(&context).await,
         }
     }
 

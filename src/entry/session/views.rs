@@ -204,6 +204,14 @@ shown! {
     }
 }
 
+impl TurnView {
+    /// The same without what user, model and tools have said.
+    pub(super) fn without_content(self) -> Self {
+        let (tool_calls, steers, text_so_far, outcome) = (Vec::new(), Vec::new(), None, None);
+        Self { tool_calls, steers, text_so_far, outcome, ..self }
+    }
+}
+
 /// The views of a session, out of its storage.
 pub(super) struct Views<'a, D> {
     pub(super) store: &'a SessionStore<D>,

@@ -81,7 +81,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
             tokens: known.spent.has_tokens().then(|| {
                 let now = self.platform.now_ms();
                 let ((today, this_month), (leases, leased)) =
-                    (known.spent.tokens(now), known.spent.leased());
+                    (known.spent.tokens(now), known.spent.leased(now));
                 TokensView { today, this_month, leases, leased }
             }),
             budgets: catalog.map(|catalog| budgets(&catalog)).unwrap_or_default(),

@@ -19,7 +19,7 @@ use crate::entry::request_id::RequestId;
 use crate::entry::residence::refuse_elsewhere;
 use crate::entry::response::{PlainResponse, Response, object_failed};
 use crate::entry::route::{Route, WorkspaceRoute, asks_for};
-use crate::identity::{ForwardedCaller, Grants};
+use crate::identity::ForwardedCaller;
 use crate::object::Alarm;
 use crate::ports::{CHUNK_BYTES, Database, ObjectClass, ObjectQuestion, Platform};
 use crate::retrieval::{
@@ -62,7 +62,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D
         body: impl ArrivingBody,
     ) -> PlainResponse {
         let respond = async |_: Option<&RequestId>, caller: ForwardedCaller| {
-            Ok(Response::result(&self.respond(source, head, &caller.grants, body).await?))
+            Ok(Response::result(&self.respond(source, head, &caller, body).await?))
         };
         responded(self.platform.as_ref(), head, respond).await
     }
@@ -85,7 +85,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         &self,
         source: &IsolateSettings,
         head: &RequestHead<'_>,
-        grants: &Grants,
+        caller: &ForwardedCaller,
         body: impl ArrivingBody,
     ) -> Result<InvokeResult, Vec<Fault>> {
         let platform = self.platform.as_ref();
@@ -128,7 +128,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             WorkspaceRoute::Search => {
                 let explain = asks_for("Explain", head.target())?;
                 let search = parse_search(&body)?;
-                self.search(source, grants, &workspace, &search, explain).await
+                self.search(source, caller, &workspace, &search, explain).await
             }
             WorkspaceRoute::Compare => self.compare(budget, &body).await,
             WorkspaceRoute::Counts => {
@@ -177,7 +177,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
     async fn search(
         &self,
         source: &IsolateSettings,
-        grants: &Grants,
+        ForwardedCaller { caller, grants }: &ForwardedCaller,
         workspace_id: &str,
         request: &SearchRequest,
         explain: bool,
@@ -209,7 +209,8 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             limit: request.limit.and_then(|limit| u32::try_from(limit).ok()),
             ..RetrievalQuery::default()
         };
-        let target = RetrievalTarget { workspace: workspace_id, agent_context: id };
+        let user = caller.user.as_ref();
+        let target = RetrievalTarget { workspace: workspace_id, agent_context: id, user };
         let retrieved = retrieve(platform, &retrieval, target, query).await;
         let warnings = if retrieved.failed {
             let message = "The retrieval service failed; nothing could be found.";

@@ -34,6 +34,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(());
         };
         let Some((per_day, per_month, lease)) = running.agent.budget.of_user() else {
+            let state = &mut running.session.state;
+            if let Some(lease) = &mut state.lease {
+                lease.pass(state.total_tokens);
+            }
             return Ok(());
         };
         let state = &running.session.state;

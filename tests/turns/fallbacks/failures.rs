@@ -16,6 +16,8 @@ fn failures() -> Vec<Failure> {
         |after: &str| http_error(429, code("rate_limit_exceeded"), &[("retry-after", after)]);
     let before_text = |code| Answer { ending: Ending::Failed(code), ..says(Vec::new()) }.into();
     let failure = |name, reply, attempts| Failure { name, reply, attempts };
+    let message = "Invalid schema for function 'insufficient_quota'.";
+    let called_so = json!({ "param": "tools[0].parameters", "message": message });
     vec![
         failure("no connection", Reply::Unreachable, 2),
         failure("silence", Reply::Silence, 1),
@@ -52,6 +54,7 @@ fn failures() -> Vec<Failure> {
         failure("525", status(525), 0),
         failure("526", status(526), 0),
         failure("a refused tool", http_error(400, json!({ "param": "tools[0].name" }), &[]), 0),
+        failure("a tool that is called so", http_error(400, called_so, &[]), 0),
         failure("a long input", http_error(400, code("context_length_exceeded"), &[]), 0),
         failure("no JSON", raw(&["event: response.created\ndata: {\"type\":\n\n"]), 0),
         failure("an unknown failure in the stream", before_text("unknown"), 0),

@@ -208,6 +208,34 @@ fn a_service_that_is_gone_from_the_catalog_is_unreachable_and_the_others_are_ask
 }
 
 #[test]
+fn a_service_that_is_no_fall_back_any_more_is_asked_to_delete_what_it_made() {
+    for is_gone in [false, true] {
+        let bed = with_fallbacks();
+        let delete = |catalog: &mut Value| {
+            add_fallbacks(catalog);
+            catalog["AgentContexts"]["spare"]["DeleteStored"] = json!(true);
+        };
+        bed.configure(delete);
+        bed.world.model.spoil_after(0, down());
+        bed.post(&turn("t1", "One")).final_text();
+        bed.configure(|catalog| {
+            delete(catalog);
+            let agents = catalog["AgentContexts"].as_object_mut().unwrap();
+            for context in ["default", "replay", "frugal"] {
+                agents[context]["Fallbacks"] = json!(["third"]);
+            }
+            if is_gone {
+                agents.remove("spare");
+            }
+        });
+        let heard = bed.try_erase().unwrap();
+        let counted = if is_gone { "Unreachable" } else { "Deleted" };
+        assert_eq!(heard.result()["StoredResponses"][counted], 1, "{}", heard.text);
+        assert_eq!(bed.world.spare.stored(), usize::from(is_gone));
+    }
+}
+
+#[test]
 fn a_fork_has_the_chain_of_the_service_that_its_last_turn_was_answered_by() {
     let bed = with_fallbacks();
     let of = |id: &str, words: &str| with(turn(id, words), json!({ "SessionId": "p" }));

@@ -8,7 +8,7 @@ import { Icon } from '../view/icon.js';
 import { agreed } from '../view/question.js';
 import { ChunkView } from './chunk_view.js';
 import { ofDrop, ofInput } from './folder.js';
-import { counts, erase, fault, looked, open, opened, paths, results, search, take, told, tried, upload } from './workspace.js';
+import { counts, erase, fault, looked, MOST_CHUNKS, open, opened, paths, results, search, take, told, tried, upload } from './workspace.js';
 
 const isWhole = signal(false);
 const isOver = signal(false);
@@ -174,7 +174,8 @@ function toldOf({ chunks, query: words, isScoped, ms }: NonNullable<typeof resul
 }
 
 function Documents() {
-  const all = paths.value;
+  const shown = paths.value.slice(0, MOST_PATHS);
+  const held = counts.value?.Documents ?? 0;
   const clear = async () => {
     if (await agreed(`Erase the workspace “${workspace.value}”?`, 'All its documents are erased from the service.')) void tried(erase);
   };
@@ -182,11 +183,11 @@ function Documents() {
     <section>
       <h3>Documents</h3>
       <ul class="documents">
-        {all.slice(0, MOST_PATHS).map((path) => (
+        {shown.map((path) => (
           <Document key={path} path={path} />
         ))}
       </ul>
-      {all.length > MOST_PATHS && <p class="muted">{`The first ${MOST_PATHS} of ${all.length} are shown.`}</p>}
+      {held > shown.length && <p class="muted">{`The first ${shown.length} of ${held.toLocaleString('en')} are shown.`}</p>}
       <button type="button" class="danger" onClick={clear}>
         <Icon name="trash" /> Erase the workspace
       </button>
@@ -201,7 +202,7 @@ function Document({ path }: { path: string }) {
       <button type="button" class="document" aria-expanded={chunks !== undefined} onClick={() => (chunks ? (opened.value = undefined) : void tried(() => open(path)))}>
         <Icon name="chevron" />
         <span>{path}</span>
-        {chunks && <small>{`${chunks.length} ${chunks.length === 1 ? 'chunk' : 'chunks'}`}</small>}
+        {chunks && <small>{`${chunks.length === MOST_CHUNKS ? 'the best ' : ''}${chunks.length} ${chunks.length === 1 ? 'chunk' : 'chunks'}`}</small>}
       </button>
       {chunks && (
         <ol class="chunks" aria-label={`Chunks of ${path}`}>

@@ -18,7 +18,7 @@ export interface Explanation {
 export type Chunk = Found['Chunks'][number] & { Score?: number; Explain?: Explanation };
 
 export const counts = signal<WorkspaceCounts | undefined>(undefined);
-/** The paths of its documents. */
+/** The paths of its documents: the first 10,000, or 4 MB of them. */
 export const paths = signal<readonly string[]>([]);
 export const upload = signal<{ done: number; all: number } | undefined>(undefined);
 export const told = signal('');
@@ -30,7 +30,7 @@ export const opened = signal<{ path: string; chunks: readonly Chunk[] } | undefi
 
 /** A path that no document has: who compares with it is told all that there are. */
 const NO_DOCUMENT = { Path: 'no document of this name', Sha256: '0'.repeat(64) };
-const MOST_CHUNKS = 100;
+export const MOST_CHUNKS = 100;
 
 /** Runs it, and shows why it failed. */
 export async function tried(run: () => Promise<void>): Promise<void> {

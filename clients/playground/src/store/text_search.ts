@@ -114,18 +114,24 @@ async function textsOf(id: string, stop: AbortSignal): Promise<readonly string[]
     const response = await onTheLine(`/sessions/${encodeURIComponent(id)}/export`, { headers: await headersOfUser(), signal: stop });
     if (response.status === 404) return [];
     const whole = response.ok ? await bounded(response) : undefined;
-    return whole === undefined ? undefined : ownRecordsOf((JSON.parse(whole) as { Result: SessionExport }).Result).flatMap(saidIn);
+    return whole === undefined ? undefined : (await ownRecordsOf((JSON.parse(whole) as { Result: SessionExport }).Result)).flatMap(saidIn);
   } catch {
     return undefined;
   }
 }
 
 /** The turns of a session without those that came with the branch: they are found where they were said, if that is there yet. */
-function ownRecordsOf(exported: SessionExport): TurnRecord[] {
+async function ownRecordsOf(exported: SessionExport): Promise<TurnRecord[]> {
   const { Parent } = exported;
   const records = recordsOf(exported);
-  const isListed = Parent !== undefined && listed.peek().some(({ id }) => id === Parent.SessionId);
-  return isListed ? records.slice(records.findIndex(({ turnId }) => turnId === Parent.TurnId) + 1) : records;
+  const isSearched = Parent !== undefined && (await isThere(Parent.SessionId));
+  return isSearched ? records.slice(records.findIndex(({ turnId }) => turnId === Parent.TurnId) + 1) : records;
+}
+
+/** Whether the search reads that session. The list of a user's that the page has is of those alone whose titles have the words. */
+async function isThere(session: string): Promise<boolean> {
+  if (user.peek() === undefined) return listed.peek().some(({ id }) => id === session);
+  return aptix.session(session).get().then(() => true, ({ code }: { code?: string }) => code !== 'session_not_found');
 }
 
 async function bounded({ body }: Response): Promise<string | undefined> {

@@ -26,6 +26,7 @@ export const ofUser = signal<readonly UserSession[]>([]);
 export const hasMore = signal(false);
 /** Those in which a call waits for approval; the newest hundred. */
 export const inbox = signal<readonly UserSession[]>([]);
+export const hasMoreInInbox = signal(false);
 export const listFault = signal('');
 let wanted = STEP;
 let asking = 0;
@@ -35,7 +36,7 @@ effect(() => {
   wanted = STEP;
   asking += 1;
   ofUser.value = inbox.value = [];
-  hasMore.value = false;
+  hasMore.value = hasMoreInInbox.value = false;
   listFault.value = searched.value = '';
 });
 effect(() => {
@@ -55,6 +56,7 @@ export async function refresh(): Promise<void> {
     ofUser.value = found.sessions;
     hasMore.value = found.hasMore;
     inbox.value = waiting.sessions;
+    hasMoreInInbox.value = waiting.hasMore;
     listFault.value = '';
   } catch (error) {
     if (mine === asking) listFault.value = failureOf(error).message;

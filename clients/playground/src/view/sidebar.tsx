@@ -14,7 +14,7 @@ import { THEMES, type Theme } from '../store/theme.js';
 import { APPROVAL, unanswered } from '../store/turn_record.js';
 import { forget } from '../store/unsent.js';
 import { user } from '../store/user.js';
-import { hasMore, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
+import { hasMore, hasMoreInInbox, inbox, listFault, rename, searched, showFurther } from '../store/user_sessions.js';
 import { Icon } from './icon.js';
 import { titleOf } from '../branching/branching.js';
 import { isHelpOpen } from './help.js';
@@ -125,7 +125,7 @@ const Tabs = () => (
       All
     </button>
     <button type="button" aria-pressed={isInbox.value} onClick={() => (isInbox.value = true)}>
-      {`To approve${waiting.value.length > 0 ? ` (${waiting.value.length})` : ''}`}
+      {`To approve${waiting.value.length > 0 ? ` (${waiting.value.length}${hasMoreInInbox.value ? '+' : ''})` : ''}`}
     </button>
   </div>
 );

@@ -98,7 +98,7 @@ const Receipt = ({ name, receipt }: { name: string; receipt: UserErasureReceipt 
   <div role="status">
     <p>
       <strong>
-        <bdi>{name}</bdi> is erased.
+        <bdi>{name}</bdi> {receipt && receipt.Sessions.Pending > 0 ? 'is not erased yet.' : 'is erased.'}
       </strong>
     </p>
     {receipt && (

@@ -40,6 +40,8 @@ class Synced:
     sent: list[str] = field(default_factory=list[str])
     removed: list[str] = field(default_factory=list[str])
     left_out: list[LeftOut] = field(default_factory=list[LeftOut])
+    has_more: bool = False
+    """Of a dry run: more may be removed than the service has named at once."""
 
 
 class AsyncWorkspace:
@@ -114,7 +116,7 @@ class AsyncWorkspace:
         needed, extra, has_more = await self._compare(hashes, listed, max_bytes, synced.left_out)
         doomed = [path for path in extra if is_doomed(path)]
         if dry_run:
-            synced.sent, synced.removed = needed, doomed
+            synced.sent, synced.removed, synced.has_more = needed, doomed, has_more and bool(remove)
             return synced
         count = len(needed) + len(doomed)
 

@@ -101,7 +101,7 @@ async function listedIn(options: SyncArguments, seen: Seen, signal: AbortSignal)
 }
 
 function report(
-  told: { workspace: string; dryRun: boolean; documents: number; sent: string[]; removed: string[]; leftOut: LeftOut[]; passed: Passed[] },
+  told: { workspace: string; dryRun: boolean; documents: number; sent: string[]; removed: string[]; leftOut: LeftOut[]; hasMore?: boolean; passed: Passed[] },
   isFirst: boolean,
   isVerbose: boolean,
 ): string {
@@ -123,7 +123,7 @@ function report(
     else if (isFirst && (isVerbose || reason === "secret")) lines.push(`. ${shown(path)}: ${REASONS[reason]}`);
   }
   const same = told.documents - sent.length - leftOut.length;
-  lines.push(`${told.workspace}: ${documents(sent.length)} ${would}sent, ${removed.length} ${would}removed, ${same} unchanged`);
+  lines.push(`${told.workspace}: ${documents(sent.length)} ${would}sent, ${removed.length}${told.hasMore ? " or more" : ""} ${would}removed, ${same} unchanged`);
   const counts = isFirst ? counted(passed) : [];
   if (counts.length > 0) lines.push(`left out: ${counts.map(({ reason, count }) => `${count} ${REASONS[reason]}`).join(", ")}`);
   return lines.join("\n");

@@ -27,7 +27,11 @@ export async function search(aptix: Aptix, workspace: string, query: SearchReque
 export async function sessions(aptix: Aptix, options: SessionsOptions, most: number | undefined, terminal: Terminal): Promise<number> {
   const found = [];
   for await (const entry of aptix.sessions(options)) {
-    if (found.length >= (most ?? DEFAULT_SESSIONS)) break;
+    if (found.length >= (most ?? DEFAULT_SESSIONS)) {
+      // Whoever has named a number knows of it.
+      if (most === undefined && !terminal.json) terminal.err(`There are more than these ${DEFAULT_SESSIONS}: --limit names another number.\n`);
+      break;
+    }
     found.push(entry);
   }
   const rows = found.map(({ SessionId, Status, Turns, ActiveAt, Title, Waiting }) =>
@@ -109,16 +113,23 @@ export async function eraseWorkspace(aptix: Aptix, workspace: string, terminal: 
   return EXIT.done;
 }
 
+/** The calls in a row after which nothing more is awaited of sessions that fail each time. */
+const MOST_FAILURES = 10;
+
 /** Sessions of a user are erased in the service's own time: the same call says how many are left. */
 export async function eraseUser(aptix: Aptix, name: string, terminal: Terminal): Promise<number> {
   let receipt: UserErasureReceipt | undefined;
+  let failures = 0;
   do {
     if (receipt) await new Promise((resolve) => setTimeout(resolve, 500));
     terminal.signal.throwIfAborted();
     receipt = await new User(aptix, name).erase();
-  } while (receipt?.Sessions.Pending);
+    failures = receipt?.Sessions.Failed === receipt?.Sessions.Pending ? failures + 1 : 0;
+  } while (receipt?.Sessions.Pending && failures < MOST_FAILURES);
+  const left = receipt?.Sessions.Pending ?? 0;
+  if (left > 0 && !terminal.json) terminal.err(`Not erased yet: ${left} of the sessions. The service goes on; the same command says how far it is.\n`);
   tell(terminal, receipt ?? null, receipt ? counts(receipt) : `The user ${name} is erased; the receipt was lost with the connection.`);
-  return EXIT.done;
+  return left > 0 ? EXIT.partly : EXIT.done;
 }
 
 export async function ticket(aptix: Aptix, grant: TicketRequest, terminal: Terminal): Promise<number> {
