@@ -40,8 +40,8 @@ const QUERY_VALUE_BYTES: usize = 1024;
 const NO_PLACEHOLDER: &str = "must hold no placeholder: secrets are filled into Headers only";
 
 declared_object! {
-    /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}, of a user's session also User, without which a SessionId
-    /// names none, and Actor where there is one; the JSON answer is the tool's result.
+    /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}; in a session of a user also User, since two users may have
+    /// sessions of one id, and Actor, where there is one. The JSON answer is the tool's result.
     HttpService by Findings {
         "Url" required => url = url(),
         "Headers" => headers = headers(Recipient::OtherService),

@@ -35,8 +35,8 @@ declared_object! {
         /// Whether calls of it may run at once with neighbouring calls that may, too. Beside Approval Always it has no
         /// effect.
         "Parallel" => parallel = flag(),
-        /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}, of a user's session also User, without which a
-        /// SessionId names none, and Actor where there is one; the JSON answer is the tool's result.
+        /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}; in a session of a user also User, since two users may
+        /// have sessions of one id, and Actor, where there is one. The JSON answer is the tool's result.
         "Http" required => http = http_service(),
         /// Hosts, without scheme and port: the tool's result may hand the model pictures and files at their addresses.
         /// Others make the result a failure of the tool; data: URLs are always taken.

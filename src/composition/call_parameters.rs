@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::output_format::OutputFormat;
 use crate::catalog::ModelParameters;
-use crate::encoding::sha256_hex;
+use crate::encoding::{hashed_id, sha256_hex};
 
 /// The parameters of one model call. They borrow the catalog's texts, so a call builds none.
 #[derive(Clone, Debug, Default)]
@@ -52,13 +52,9 @@ impl<'a> CallParameters<'a> {
     }
 }
 
-/// The key under which the service caches a session's prompts: 32 hex digits, the same for all calls of
-/// the session. Neither tenant nor session can be read from it.
+/// The key under which the service caches a session's prompts, the same for all calls of the session.
 pub fn prompt_cache_key(tenant: &str, user: Option<&str>, session_id: &str) -> String {
-    let owner = user.map(|user| format!("~{user}\n")).unwrap_or_default();
-    let mut key = sha256_hex(format!("{tenant}\n{owner}{session_id}").as_bytes());
-    key.truncate(32);
-    key
+    hashed_id(tenant, user, session_id)
 }
 
 /// What names a user to the model service's watch for abuse: 64 hex digits, the same for all calls of the user. Neither

@@ -13,6 +13,15 @@ pub fn sha256_hex(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
+/// What stands outside of the product for the id of a session or a workspace: 32 hex digits, from which neither tenant nor id
+/// can be read. Two users may have sessions of one id.
+pub fn hashed_id(tenant: &str, user: Option<&str>, id: &str) -> String {
+    let owner = user.map(|user| format!("~{user}\n")).unwrap_or_default();
+    let mut hash = sha256_hex(format!("{tenant}\n{owner}{id}").as_bytes());
+    hash.truncate(32);
+    hash
+}
+
 /// SHA-256 of bytes that come piece by piece.
 #[derive(Clone, Default)]
 pub struct RunningSha256(Sha256);

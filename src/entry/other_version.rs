@@ -2,10 +2,7 @@
 //! again with the new one.
 
 use crate::contract::{ErrorCode, Fault};
-use crate::ports::HttpFault;
-
-/// An object keeps the code of the version before for minutes, unless it rests: then it has the new one at once.
-const OTHER_VERSION_MS: u64 = 5_000;
+use crate::ports::{HttpFault, OTHER_VERSION_MS};
 
 /// `overloaded`: the door and the object, or two objects, are of versions that do not understand each other.
 pub(super) fn other_version() -> Fault {

@@ -22,7 +22,7 @@ impl NewerForm {
     /// a newer form.
     pub fn say<P: Platform>(&self, platform: &P, found: Option<usize>) -> bool {
         if let (Some(form), false) = (found, self.is_said.replace(found.is_some())) {
-            let message = "A newer version of the service wrote what is stored here. Deploy that version again; until then DELETE works where nothing is to be deleted elsewhere.";
+            let message = "A newer version of the service wrote what is stored here. Deploy that version again.";
             platform.log(json!({
                 "event": "newer_form", "level": "error", "form": form, "message": message,
             }));

@@ -7,6 +7,9 @@
 /// would do something else: not where it would only leave out what is new.
 pub const INNER_PROTOCOL: u32 = 3;
 
+/// When to come again where two versions meet, in milliseconds: an object that rests has the new code at once.
+pub const OTHER_VERSION_MS: u64 = 5_000;
+
 /// What the header [`super::CALLER`] holds: the number, and who asks.
 pub(super) fn with_protocol(protocol: u32, caller: &str) -> String {
     format!("{protocol} {caller}")

@@ -23,7 +23,7 @@ pub use gateway::{
     CALLER, Gateway, ObjectRequest, RECEIVED_AT, REQUEST_ID, TRACE_PARENT, TRACE_STATE, Upload,
     announced_length,
 };
-pub use inner_protocol::{INNER_PROTOCOL, caller_in_protocol};
+pub use inner_protocol::{INNER_PROTOCOL, OTHER_VERSION_MS, caller_in_protocol};
 pub use logged_users::LoggedUsers;
 pub use machine::{HttpFault, Machine, OTHER_VERSION_STATUS, failure_line, with_timeout};
 pub use object::{ObjectClass, ObjectIdentity, ObjectQuestion, object_name, user_name};

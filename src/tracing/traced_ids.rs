@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use crate::contract::UserId;
-use crate::encoding::sha256_hex;
+use crate::encoding::hashed_id;
 
 /// What stands in traces for the id of a session or a workspace of a tenant's, as the variable says; `None` for nothing.
-/// What it does not know counts as `hash`: 32 hex digits of SHA-256(tenant, line feed, id); of a user's session
-/// SHA-256(tenant, line feed, ~user, line feed, id), because two users may have sessions of one id.
+/// A value that it does not know counts as `hash`.
 pub fn traced_id<'i>(
     variable: &str,
     tenant: &str,
@@ -17,18 +16,14 @@ pub fn traced_id<'i>(
     match variable {
         "id" => Some(id.into()),
         "none" => None,
-        _ => {
-            let owner = user.map(|user| format!("~{user}\n")).unwrap_or_default();
-            let mut hash = sha256_hex(format!("{tenant}\n{owner}{id}").as_bytes());
-            hash.truncate(32);
-            Some(hash.into())
-        }
+        _ => Some(hashed_id(tenant, user.map(UserId::as_str), id).into()),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::encoding::sha256_hex;
 
     #[test]
     fn an_id_stands_in_a_trace_by_a_hash_unless_the_operator_wants_otherwise() {

@@ -15,9 +15,12 @@ use crate::contract::{Result, SessionId, json_text};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Row, SqlValue, insert};
 
+/// The largest difference of two clocks, in milliseconds.
+pub const MOST_SKEW_MS: u64 = 5 * 60 * 1000;
+
 /// The longest life of a credential, in milliseconds, where no provider's token lives longer: a day, and the largest
 /// difference of clocks. The object of a user without sessions keeps the time of the last revocation for so long.
-pub const LONGEST_CREDENTIAL_MS: u64 = (24 * 60 + 5) * 60 * 1000;
+pub const LONGEST_CREDENTIAL_MS: u64 = 24 * 60 * 60 * 1000 + MOST_SKEW_MS;
 
 /// The largest whole number that the storage reads back.
 const LARGEST: u64 = 1 << 53;
@@ -325,9 +328,15 @@ impl<D: Database> UserIndex<D> {
     }
 
     fn bar(&self, received_at: u64, credentials_valid_from: u64) -> Result<()> {
+        // The time of an earlier erasure, by a clock that was set back since, bars nothing any more.
         self.database.execute(
-            "UPDATE user SET erased_at = MAX(erased_at, ?), credentials_valid_from = MAX(credentials_valid_from, ?)",
-            &[received_at.into(), credentials_valid_from.into()],
+            "UPDATE user SET erased_at = IIF(erased_at > ?3, ?1, MAX(erased_at, ?1)),
+                credentials_valid_from = MAX(credentials_valid_from, ?2)",
+            &[
+                received_at.into(),
+                credentials_valid_from.into(),
+                received_at.saturating_add(MOST_SKEW_MS).into(),
+            ],
         )
     }
 

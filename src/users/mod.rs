@@ -18,7 +18,7 @@ mod summary;
 mod title;
 
 pub use erasure::{ErasedCounts, SessionCounts, UserErasure, UserReceipt};
-pub use index::{Forgetting, LONGEST_CREDENTIAL_MS, Registering, UserIndex};
+pub use index::{Forgetting, LONGEST_CREDENTIAL_MS, MOST_SKEW_MS, Registering, UserIndex};
 pub use listing::{Cursor, ListOrder, SessionFilter, StatusCounts};
 pub use questions::{
     Collection, Done, Ending, EraseQuestion, EraseReply, Registration, RegistrationReply,

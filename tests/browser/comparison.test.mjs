@@ -158,6 +158,26 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     assert.equal(await dialog(page).count(), 0);
   });
 
+  test('a side whose fork was made, and not answered, is asked in that fork when one compares again', async () => {
+    const page = await playground.page({ expected: [/status of 500/] });
+    await done(page, 'Remember the word pelican.');
+    const turn = await done(page, 'What can you do?');
+    const ids = [];
+    await page.route('**/fork', async (route) => {
+      ids.push(route.request().postDataJSON().SessionId);
+      const response = await route.fetch();
+      if (ids.length > 1) return route.fulfill({ response });
+      const Errors = [{ ErrorCode: 'internal', Message: 'The answer is lost.', SystemError: true }];
+      await route.fulfill({ status: 500, json: { Successful: false, Errors, Warnings: [] } });
+    });
+    await open(page, turn);
+    await compare(page);
+    await dialog(page).getByText('The answer is lost.').waitFor();
+    await compare(page);
+    await side(page, 'Asked again', 'completed').waitFor();
+    assert.deepEqual([ids.length, new Set(ids).size], [2, 1]);
+  });
+
   test('both sides are asked the same where their session was left while it was being made', async () => {
     const page = await playground.page();
     await done(page, 'Remember the word pelican.');

@@ -55,7 +55,9 @@ fn the_result_is_found_among_other_events_whatever_their_line_endings() {
     }
     // The first character decides, not the content type.
     let json = HttpReply::new(200, &format!("\n {RESULT}"));
-    for reply in [json.clone().with("content-type", "application/json; charset=utf-8"), json] {
+    let announced = json.clone().with("content-type", "application/json; charset=utf-8");
+    let marked = HttpReply::new(200, &format!("\u{feff}{RESULT}"));
+    for reply in [announced, json, marked] {
         assert_eq!(Server::known("modern", [reply]).call("{}"), text("ä€😀"));
     }
 }

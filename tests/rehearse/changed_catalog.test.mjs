@@ -16,7 +16,7 @@ let file;
 async function session() {
   file ??= await recorded(recording, 'changes', {
     looks: { Instruction: plan([[['look', ['a', 1]]]]) },
-    talks: { Instruction: plan([]) },
+    talks: { Instruction: `A separator\u2028of lines. ${plan([])}` },
     orders: { Instruction: plan([[['both', ['x']]]], { IsOrder: true }) },
     again: { Instruction: plan([[['look', ['b', 2]], ['check', ['c']]]]) },
   });
@@ -76,12 +76,12 @@ test('a judge gets a line for each turn, and its scores are held to the bound', 
     for await (const line of createInterface({ input: process.stdin })) {
       const { Instruction, Recorded, Rehearsed } = JSON.parse(line);
       const isSame = Recorded.Text === Rehearsed.Text && Recorded.Calls.length === Rehearsed.Calls.length;
-      console.log(JSON.stringify({ Score: isSame && Instruction.includes('PLAN') ? 1 : 0.2, Reason: 'by its text' }));
+      console.log(JSON.stringify({ Score: isSame && Instruction.includes('PLAN') ? 1 : 0.2, Reason: 'by its\\u2028text' }));
     }`);
   const args = ['--catalog', changedCatalog(recording, 'judged'), '--judge', `'${process.execPath}' '${judge}'`];
   const good = await rehearse(recording, files, [...args, '--min-score', '1']);
   assert.deepEqual([good.code, good.report.Totals.Score], [0, 1], good.out + good.err);
-  assert.match(good.out, /turn talks: the same calls, the same text, score 1 \(by its text\)/);
+  assert.match(good.out, /turn talks: the same calls, the same text, score 1 \(by its\u2028text\)/);
   const wrong = await rehearse(recording, files, ['--catalog', changedCatalog(recording, 'judged'), '--judge', 'echo no', '--min-score', '1']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /the judge says no, not \{"Score"/);

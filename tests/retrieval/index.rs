@@ -126,9 +126,11 @@ fn a_pinned_index_is_the_same_index() {
     assert_eq!(index.search("invoice", Some(&of_kind), 8, usize::MAX).unwrap().len(), 1);
     assert_eq!(properties(&pinned), properties(&new));
     let list = super::comparison::listed(&documents);
-    assert_eq!(index.compare(&list).unwrap().needed.len(), 0);
+    // The rules by which words are split have changed since.
+    assert_eq!(index.compare(&list).unwrap().needed.len(), documents.len());
     let upserted = index.upsert(&documents).unwrap();
-    assert!(upserted.iter().all(|upserted| !upserted.changed));
+    assert!(upserted.iter().all(|upserted| upserted.changed));
+    assert_eq!(index.compare(&list).unwrap().needed.len(), 0);
 }
 
 #[test]

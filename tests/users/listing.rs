@@ -351,7 +351,10 @@ fn a_list_that_a_newer_version_wrote_stays_closed_and_its_object_says_so_once() 
     // A session that has begun goes on.
     bed.say("alice", "a", "t2", "Hello again").final_text();
     let log = bed.world.log.borrow();
-    assert_eq!(log.iter().filter(|line| line["event"] == "newer_form").count(), 1);
+    let said: Vec<_> = log.iter().filter(|line| line["event"] == "newer_form").collect();
+    assert_eq!(said.len(), 1);
+    // Of a user nothing is erased meanwhile.
+    assert!(!said[0]["message"].to_string().contains("DELETE"), "{}", said[0]);
 }
 
 /// The index of a user with one session, which has not begun.
@@ -363,6 +366,19 @@ fn registered_at_1() -> (UserIndex<SqliteDatabase>, Registration) {
     let registration: Registration = serde_json::from_value(registration).unwrap();
     index.register(&registration, 1).unwrap();
     (index, registration)
+}
+
+#[test]
+fn an_erasure_after_a_clock_was_set_back_bars_what_was_received_before_it() {
+    let (index, _) = registered_at_1();
+    let erased_at = |received_at: u64| {
+        index.bar_earlier(received_at, 0, received_at).unwrap();
+        index.user().unwrap().unwrap().erased_at
+    };
+    assert_eq!(erased_at(3_600_000), 3_600_000);
+    // The clocks of two machines differ.
+    assert_eq!(erased_at(3_300_000), 3_600_000);
+    assert_eq!(erased_at(1_000), 1_000);
 }
 
 #[test]

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from aptix_edge import AptixError, _folder
+from aptix_edge._git_rules import GitRules
 from conftest import Bed, World, new_id
 
 FOLDER_TS = Path(__file__).parents[2] / "typescript/src/folder.ts"
@@ -305,6 +306,12 @@ def test_rules_above_a_folder_and_of_its_repository_hold_and_a_broad_rule_takes_
     assert taken(tmp_path / "app/secrets") == []
     os.mkfifo(tmp_path / "app/.gitignore")
     assert taken(tmp_path / "app") == inside
+
+
+def test_a_rule_fits_a_name_as_macos_keeps_it_with_its_accents_by_themselves() -> None:
+    name = "a/Vertra\u0308ge/".encode()
+    fitting = [GitRules("Verträge/".encode(), folds_case=folds).of(name) for folds in (True, False)]
+    assert [rule is not None for rule in fitting] == [True, False]
 
 
 @pytest.mark.skipif(not FOLDER_TS.exists(), reason="the TypeScript client has no such rules")

@@ -30,7 +30,10 @@ export function inBytes(text: string | Uint8Array): string {
   return Array.from(typeof text === "string" ? new TextEncoder().encode(text) : text, (byte) => String.fromCharCode(byte)).join("");
 }
 
-/** The lines of one file. With `foldsCase`, `A` is `a`, as git has it where the file system does. */
+/**
+ * The lines of one file. With `foldsCase`, `A` is `a`, as git has it where the file system does; and an accent that stands by itself
+ * in a name, as macOS keeps it, is one character with its letter, as git reads it there.
+ */
 export class GitRules {
   readonly #lines: Line[];
 
@@ -41,7 +44,7 @@ export class GitRules {
 
   /** The last rule that fits, of a path below the folder of the rules; a folder's path has a `/` at its end. */
   of(path: string): Rule | undefined {
-    const bytes = inBytes(path);
+    const bytes = inBytes(this.foldsCase ? path.normalize() : path);
     const isFolder = bytes.endsWith("/");
     const whole = (this.foldsCase ? fold(bytes) : bytes).slice(0, isFolder ? -1 : undefined);
     const name = whole.slice(whole.lastIndexOf("/") + 1);

@@ -53,7 +53,8 @@ export function isJson(text: string): boolean {
   }
 }
 
-function laidOut(json: string): string {
+/** JSON with a line for each member and element, every token as it was written. */
+export function laidOut(json: string): string {
   const pieces: string[] = [];
   let depth = 0;
   let before = "";

@@ -57,7 +57,12 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   assert.match(tree, /tool read_file · client · succeeded · \d+ ms · \d+ bytes/);
   assert.equal(JSON.parse(await says(['trace', 'kept', turnId, '--json'])).TurnId, turnId);
   await says(['export', 'kept', '--output', 'kept.json']);
-  assert.equal(JSON.parse(readFileSync(path.join(folder, 'kept.json'), 'utf8')).Turns.length, 1);
+  const kept = readFileSync(path.join(folder, 'kept.json'), 'utf8');
+  assert.equal(JSON.parse(kept).Turns.length, 1);
+  // Of the same values in another text no body could be built again.
+  const whole = await fetch(`${rig.url}/sessions/kept/export`, { headers: { Authorization: `Bearer ${KEY}` } });
+  assert.ok((await whole.text()).includes(kept.trimEnd()), kept);
+  for (const form of [[], ['--json']]) assert.deepEqual(JSON.parse(await says(['export', 'kept', ...form])), JSON.parse(kept));
   assert.equal(statSync(path.join(folder, 'kept.json')).mode & 0o777, 0o600);
   const again = await run(['export', 'kept', '-o', 'kept.json']);
   assert.deepEqual([again.code, again.err], [1, 'kept.json is there already, and is kept. Remove it, or name another file.\n']);

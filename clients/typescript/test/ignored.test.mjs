@@ -112,3 +112,11 @@ test(`of ${TREES} random folders neither client takes what git ignores, nor anyt
   t.diagnostic(`${files} files were taken`);
   assert.ok(files > TREES, `${files}`);
 });
+
+test('a rule fits a name as macOS keeps it, with its accents by themselves', async () => {
+  const outfile = path.join(folder, 'git_rules.mjs');
+  await build({ entryPoints: [path.join(CLIENTS, 'typescript/src/git_rules.ts')], format: 'esm', outfile });
+  const { GitRules } = await import(outfile);
+  const fitting = [true, false].map((folds) => new GitRules('Verträge/', folds).of('a/Vertra\u0308ge/'));
+  assert.deepEqual(fitting.map((rule) => rule !== undefined), [true, false]);
+});

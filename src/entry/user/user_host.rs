@@ -21,15 +21,13 @@ use crate::object::{Alarm, Backoff, NewerForm};
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Deployment, ObjectClass, ObjectQuestion, Platform};
 use crate::users::{
-    Ending, LeaseQuestion, ListingState, Registering, Registration, RegistrationReply, Revocation,
-    RevokedQuestion, SessionNews, SessionSummary, SummaryQuestion, UserIndex,
+    Ending, LeaseQuestion, ListingState, MOST_SKEW_MS, Registering, Registration,
+    RegistrationReply, Revocation, RevokedQuestion, SessionNews, SessionSummary, SummaryQuestion,
+    UserIndex,
 };
 
 /// The attempts to bring an earlier incarnation of a session to its end before the session is registered.
 const MOST_ATTEMPTS: u32 = 3;
-
-/// The largest difference of two clocks, in milliseconds.
-const MOST_SKEW_MS: u64 = 5 * 60 * 1000;
 
 /// The object of one user.
 pub struct UserHost<P, D> {

@@ -34,7 +34,8 @@ impl MessageReader {
     /// Takes the next bytes.
     pub(super) fn push(&mut self, mut chunk: &[u8]) -> Result<(), ServiceFailure> {
         if let BodyForm::Unknown = self.form {
-            chunk = chunk.trim_ascii_start();
+            // A byte order mark before JSON is skipped, as RFC 8259 permits; a stream loses nothing by it.
+            chunk = chunk.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(chunk).trim_ascii_start();
             self.form = match chunk.first() {
                 None => return Ok(()),
                 Some(b'{' | b'[') => BodyForm::Json(Vec::new()),

@@ -33,6 +33,7 @@ struct PastCall {
     unchained: Option<ChainEnd>,
     reduced: Option<Rung>,
     unanswered: bool,
+    without_hosted_tools: bool,
     response_id: Option<String>,
     usage: Option<Usage>,
     fault: Option<serde::de::IgnoredAny>,
@@ -212,7 +213,6 @@ impl<D: Database> SessionStore<D> {
         if let Some(last) = &last {
             let turn = self.turn_at(last.turn)?;
             chain.grown_at = turn.updated_at;
-            session.tools_sent = Some(turn.tools);
             let holds_more = self.stands_later_before(last.seq, turns)?;
             let made = calls.iter().rposition(|call| call.turn == last.turn && call.gave_output());
             let mut behind = calls.iter().skip(made.map_or(0, |made| made + 1));
@@ -235,6 +235,8 @@ impl<D: Database> SessionStore<D> {
                 && window.without_reasoning < last.seq
                 && window.system_message.is_none_or(|place| place < last.seq);
             let call = made.and_then(|made| calls.get(made));
+            let is_partial = call.is_some_and(|call| call.without_hosted_tools);
+            session.tools_sent = Some(turn.tools).filter(|_| !is_partial);
             let call = call.filter(|call| is_whole && call.is_gone_on_from());
             session.chain_head = call.and_then(|call| call.response_id.clone());
             session.state.window_moved |= has_compacted;

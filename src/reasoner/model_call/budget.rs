@@ -9,7 +9,7 @@ use crate::contract::{ErrorCode, Fault, Result};
 use crate::encoding::timestamp;
 use crate::object::{ask, asked_again};
 use crate::persistence::Lease;
-use crate::ports::{Database, HttpFault, Platform, user_name};
+use crate::ports::{Database, HttpFault, OTHER_VERSION_MS, Platform, user_name};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 use crate::users::{EndedLease, LEASE_LIFE_MS, LeaseQuestion, LeaseReply, Limits, is_same_day};
 
@@ -18,9 +18,6 @@ const SESSION_SPENT: &str = "The session has spent the tokens that its agent con
 
 /// A session stops spending so long before its lease returns, in milliseconds: clocks differ.
 const MARGIN_MS: u64 = 10 * 60 * 1000;
-
-/// When a turn is to be sent again whose user's object is of another version, in milliseconds.
-const RETRY_AFTER_MS: u64 = 5_000;
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Takes a lease where the user's tokens are bounded and nothing is left. The next write of the session's row
@@ -99,7 +96,7 @@ fn no_lease(fault: &HttpFault) -> Fault {
     let message = "The user's tokens could not be counted, so the model was not called. Send the same request again.";
     match fault {
         HttpFault::OtherVersion | HttpFault::Passing(_) => {
-            Fault::new(ErrorCode::Overloaded, message).with("RetryAfterMs", RETRY_AFTER_MS)
+            Fault::new(ErrorCode::Overloaded, message).with("RetryAfterMs", OTHER_VERSION_MS)
         }
         HttpFault::Lost(_) => Fault::internal(message),
     }

@@ -52,7 +52,10 @@ pub(super) fn add_searchable(text: &str, separated: &mut String) {
             separated.push(' ');
         }
         separated.push(c);
-        last = c;
+        // A mark belongs to the letter before it, which may be a capital.
+        if !is_mark(c) {
+            last = c;
+        }
     }
 }
 
@@ -148,21 +151,21 @@ fn runs(text: &str) -> impl Iterator<Item = &str> {
 
 /// Whether a word of an identifier ends between two characters; `behind` returns those that follow.
 fn splits_between<'t>(last: char, c: char, behind: impl FnOnce() -> Chars<'t>) -> bool {
-    if !is_letter_or_digit(last) || !is_letter_or_digit(c) {
+    if !is_letter_or_digit(last) || !is_letter_or_digit(c) || is_mark(c) {
         return false;
     }
     if last.is_ascii_digit() != c.is_ascii_digit() || is_ideographic(last) || is_ideographic(c) {
         return true;
     }
-    if !is_capital(c) {
+    if !c.is_uppercase() {
         return false;
     }
-    if !is_capital(last) {
+    if !last.is_uppercase() {
         return true;
     }
     // `HTTPServer` is separated before its last capital, the plural `IDs` is not.
-    let small = |c: char| is_letter_or_digit(c) && !is_capital(c) && !c.is_ascii_digit();
-    let mut behind = behind();
+    let small = |c: char| is_letter_or_digit(c) && !c.is_uppercase() && !c.is_ascii_digit();
+    let mut behind = behind().filter(|c| !is_mark(*c));
     match behind.next() {
         Some('s') => behind.next().is_some_and(small),
         next => next.is_some_and(small),
@@ -175,20 +178,30 @@ fn is_letter_or_digit(c: char) -> bool {
     match c {
         '\0'..='\u{7f}' => c.is_ascii_alphanumeric(),
         '\u{80}'..='\u{bf}' => false,
-        '\u{2000}'..='\u{2bff}' | '\u{3000}'..='\u{303f}' | '\u{e000}'..='\u{f8ff}' => false,
-        '\u{fe00}'..='\u{fe6f}' | '\u{feff}'..='\u{ff0f}' | '\u{1f000}'.. => false,
+        // Between them stand 々, 〆 and 〇.
+        '\u{2000}'..='\u{2bff}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{303f}' => false,
+        '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe6f}' | '\u{feff}'..='\u{ff0f}' => false,
+        '\u{1f000}'..='\u{1ffff}' | '\u{e0000}'.. => false,
+        // What stands above and below the letters of Thai and Lao: FTS5 ends a word there.
+        '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}' => false,
+        '\u{eb1}' | '\u{eb4}'..='\u{ebc}' | '\u{ec8}'..='\u{ece}' => false,
         _ => true,
     }
 }
 
-/// Capitals of Latin, Greek and Cyrillic, the scripts whose identifiers join words by capitals.
-fn is_capital(c: char) -> bool {
-    matches!(c, 'A'..='Z' | 'À'..='Þ' | 'Α'..='Ω' | 'Ѐ'..='Я')
+/// Whether the character is an accent that stands by itself, as in names of files on macOS.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}')
 }
 
 /// Whether the character belongs to a script without spaces between words.
 fn is_ideographic(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
+    matches!(
+        c,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+            | '\u{3005}'..='\u{3007}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use crate::retrieval::work_budget::{Work, WorkBudget};
 
 /// The version of the rules for chunks and terms. A new number makes every document count as changed
 /// when it is sent again.
-pub(super) const RULES: u32 = 1;
+pub(super) const RULES: u32 = 2;
 
 /// The most documents that one step removes.
 const STEP_DOCUMENTS: usize = 32;

@@ -164,6 +164,27 @@ fn an_earlier_turn_is_forked_only_where_the_context_is_there_that_it_had() {
 }
 
 #[test]
+fn a_fork_of_an_earlier_turn_is_sent_the_hosted_tools_that_its_parent_was_not_sent() {
+    let bed = Bed::new();
+    let offer = |offered: bool| {
+        bed.configure(|catalog| {
+            catalog["Modes"][0]["HostedTools"] = json!([{ "type": "web_search" }]);
+            catalog["AgentContexts"]["frugal"]["OfferHostedTools"] = json!(offered);
+        });
+    };
+    offer(false);
+    let frugal = json!({ "SessionId": "p", "ConversationContextId": "frugal" });
+    bed.post(&with(turn("t1", "One"), frugal)).final_text();
+    bed.say("p", "t2", "Two").final_text();
+    offer(true);
+    bed.fork(json!({ "AfterTurnId": "t1" })).result();
+    bed.say("f", "next", "Next").final_text();
+    let request = bed.latest_request();
+    assert!(request["previous_response_id"].is_string(), "{request}");
+    assert!(request["tools"].to_string().contains("web_search"), "{request}");
+}
+
+#[test]
 fn another_context_has_its_own_prompt_and_begins_a_chain_of_its_own() {
     let bed = Bed::new();
     bed.configure(|catalog| {

@@ -1,7 +1,7 @@
 // Asking otherwise: a new session that goes on from before or behind a turn, while the old one stays as it is. Owns how a
 // branch is made; a fork is made by the service (interface §17).
 import { signal } from '@preact/signals';
-import type { ForkRequest, TurnRequest } from '../../../typescript/src/index.js';
+import type { TurnRequest } from '../../../typescript/src/index.js';
 import { hashOf } from '../store/address.js';
 import { pictureAt, type Attachment } from '../store/attachments.js';
 import { announced, boundContexts, loadFault, newId, open, send, sessionId, shownTurns } from '../store/conversation.js';
@@ -87,22 +87,24 @@ export const askAgain = (turn: ShownTurn, words = turn.record.peek().asked.text)
 /** The ids of forks of which no answer came, by what was asked for: one may be there, and the same request finds it. */
 const unanswered = new Map<string, string>();
 
-/** Has the service make a fork behind a turn; resolves to its id. */
-async function forkedFrom(turn: ShownTurn, context = ''): Promise<string> {
-  const [parent, AfterTurnId] = [turn.session, turn.record.peek().turnId];
+/**
+ * Has the service make a fork behind a turn, perhaps under another context; resolves to its id. Where somebody else sits before
+ * the tab by then, no list of theirs is to show it.
+ */
+export async function forkedFrom(turn: ShownTurn, context = ''): Promise<string> {
+  const [parent, AfterTurnId, owner] = [turn.session, turn.record.peek().turnId, user.peek()];
   const asked = `${parent} ${AfterTurnId} ${context}`;
   const id = unanswered.get(asked) ?? newId();
-  unanswered.set(asked, id);
-  await fork(parent, { SessionId: id, AfterTurnId, ...(context && { ConversationContextId: context }) });
+  // Another one that is asked for meanwhile, as by a comparison, is not this one.
   unanswered.delete(asked);
-  return id;
-}
-
-/** Has the service make a fork. Where somebody else sits before the tab by then, no list of theirs is to show it. */
-export async function fork(parent: string, members: ForkRequest): Promise<void> {
-  const owner = user.peek();
-  await aptix.session(parent).fork(members);
+  try {
+    await aptix.session(parent).fork({ SessionId: id, AfterTurnId, ...(context && { ConversationContextId: context }) });
+  } catch (error) {
+    unanswered.set(asked, id);
+    throw error;
+  }
   if (user.peek() !== owner) throw new Error('Somebody else sits before this tab now.');
+  return id;
 }
 
 async function attempted(turn: ShownTurn, context: string, run: () => Promise<void>): Promise<void> {

@@ -3,7 +3,7 @@
 import { signal, type Signal } from '@preact/signals';
 import type { StreamEvent, SubmittedToolResult, ToolCall, TurnEvent, TurnRequest } from '../../../typescript/src/index.js';
 import { branched, type TurnPlace } from '../store/branches.js';
-import { attachedTo, contextsOf, fork, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
+import { attachedTo, contextsOf, forkedFrom, settingsOf, titleOf, turnBefore } from '../branching/branching.js';
 import { newId } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
 import { readyAnswer } from '../store/ready_answers.js';
@@ -80,14 +80,11 @@ interface Prepared {
 
 /** What is sent is put together at once: another session may be open when the service has made this one. */
 function planned(turn: ShownTurn, context: string, name: string): () => Promise<Prepared> {
-  const [session, parent, before] = [newId(), turn.session, turnBefore(turn)];
+  const [parent, before] = [turn.session, turnBefore(turn)];
   const contexts = before ? {} : context ? { ConversationContextId: context } : contextsOf(turn);
   const request = { ...requestOf(turn), ...contexts };
   return async () => {
-    if (before) {
-      const AfterTurnId = before.record.peek().turnId;
-      await fork(parent, { SessionId: session, AfterTurnId, ...(context && { ConversationContextId: context }) });
-    }
+    const session = before ? await forkedFrom(before, context) : newId();
     const { turnId, asked } = turn.record.peek();
     const record = signal(turns.begun(newId(), asked));
     const side = { ...sideOf(name, { session, turn: record.peek().turnId }), record };

@@ -5,6 +5,7 @@ path fits; what is left out by it is `_folder.py`.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -56,7 +57,9 @@ class Rule:
 
 
 class GitRules:
-    """The lines of one file. With `folds_case`, `A` is `a`, as git has it where the file system does."""
+    """The lines of one file. With `folds_case`, `A` is `a`, as git has it where the file system does; and an accent that
+    stands by itself in a name, as macOS keeps it, is one character with its letter, as git reads it there.
+    """
 
     def __init__(self, contents: bytes, *, folds_case: bool = False) -> None:
         text = contents.removeprefix(b"\xef\xbb\xbf")
@@ -67,12 +70,19 @@ class GitRules:
     def of(self, path: bytes) -> Rule | None:
         """The last rule that fits, of a path below the folder of the rules; a folder's path has a `/` at its end."""
         is_folder = path.endswith(b"/")
-        whole = (path.lower() if self._folds_case else path).removesuffix(b"/")
+        whole = (_composed(path).lower() if self._folds_case else path).removesuffix(b"/")
         name = whole[whole.rfind(b"/") + 1 :]
         for rule in self._rules:
             if (is_folder or not rule.folders_only) and rule.fits(whole, name):
                 return rule
         return None
+
+
+def _composed(path: bytes) -> bytes:
+    if path.isascii():
+        return path
+    text = path.decode("utf-8", "surrogateescape")
+    return unicodedata.normalize("NFC", text).encode("utf-8", "surrogateescape")
 
 
 def _rule_of(line: bytes) -> Rule | None:

@@ -81,8 +81,7 @@ export class ShownPieces {
   }
 }
 /** A value as JSON, with the same characters as `\u…`, so that it is the same value. */
-export const jsonOf = (value: unknown, indent?: number) =>
-  JSON.stringify(value, undefined, indent)?.replace(UNSEEN, (found) => (found === "\n" ? found : written(found)));
+export const jsonOf = (value: unknown) => JSON.stringify(value)?.replace(UNSEEN, written);
 
 const plural = (count: number, noun: string) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 export const documents = (count: number) => plural(count, "document");

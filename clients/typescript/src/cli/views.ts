@@ -1,10 +1,11 @@
 // What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
 import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import type { Aptix, AptixError, ErasureReceipt, ForkRequest, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
+import type { Aptix, AptixError, ErasureReceipt, ForkRequest, HttpOptions, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
 import { newId } from "../ids.js";
+import { laidOut, membersOf } from "../json_text.js";
 import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
-import { EXIT, type Terminal, UsageError, documents, jsonOf, shown, shownLines, table, tell } from "./terminal.js";
+import { EXIT, type Terminal, UsageError, documents, shown, shownLines, table, tell } from "./terminal.js";
 
 const when = (time: string) => `${time.slice(0, 16).replace("T", " ")}Z`;
 /** Of a list whose length nobody has named. */
@@ -58,9 +59,23 @@ export async function turnOf(aptix: Aptix, sessionId: string, turnId?: string): 
 }
 
 export async function exportSession(aptix: Aptix, sessionId: string, file: string | undefined, terminal: Terminal): Promise<number> {
-  const text = `${jsonOf(await aptix.session(sessionId).export(), terminal.json ? 0 : 2)}\n`;
-  if (file === undefined) terminal.out(text);
-  else put(file, text);
+  let written!: Promise<string>;
+  const heard: Partial<HttpOptions> = {
+    middleware: [
+      async (url, init, next) => {
+        const response = await next(url, init);
+        written = response.clone().text();
+        written.catch(() => {}); // Whoever reads the response fails by the same.
+        return response;
+      },
+    ],
+  };
+  await aptix.session(sessionId, heard).export();
+  // As the service writes it: read and written anew, its numbers would be doubles, and no body could be built again from it.
+  const text = membersOf(await written).get("Result")!;
+  const lines = () => shownLines(laidOut(text));
+  if (file !== undefined) put(file, `${text}\n`);
+  else terminal.out(`${terminal.json ? lines().replace(/\n */g, "") : lines()}\n`);
   return EXIT.done;
 }
 
