@@ -290,10 +290,8 @@ impl PartialEq for HostedTool {
     }
 }
 
-impl Eq for HostedTool {}
-
 /// A mode of the agent (AGN-011).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mode {
     /// `^[A-Za-z0-9_.-]{1,64}$`; seen by the model, never by clients.
     pub key: String,

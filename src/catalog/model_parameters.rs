@@ -39,7 +39,7 @@ const JSON_FORMATS: [&str; 2] = ["json_schema", "json_object"];
 
 /// Members that an operator adds to the requests to the model service, none of them a member that the
 /// product writes itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelParameters {
     /// All but `include`, in the document's order.
     pub members: Vec<ModelParameter>,
@@ -63,8 +63,6 @@ impl PartialEq for ModelParameter {
         (&self.name, self.json.get()) == (&other.name, other.json.get())
     }
 }
-
-impl Eq for ModelParameter {}
 
 pub(super) fn model_parameters(node: Node<'_, '_>, findings: &mut Findings) -> ModelParameters {
     let mut parameters = ModelParameters::default();

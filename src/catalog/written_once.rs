@@ -15,8 +15,6 @@ impl PartialEq for WrittenOnce {
     }
 }
 
-impl Eq for WrittenOnce {}
-
 impl WrittenOnce {
     /// The JSON, written by `write` unless it is there.
     ///

@@ -175,14 +175,15 @@ impl<'a> Blocks<'a> {
         };
         let mut parts = vec![ContentPart::text(begin)];
         if !self.context.chunks.is_empty() {
-            parts.push(ContentPart::written(&self.context));
+            parts.push(ContentPart::Written { text: &self.context });
         }
         if let Some(context) = solution_context {
             parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
         }
         parts.extend(self.images.iter().map(|url| ContentPart::image(url.as_str())));
-        let documents = self.documents.iter();
-        parts.extend(documents.map(|(name, url)| ContentPart::file(*name, url.as_str())));
+        for (filename, file_data) in &self.documents {
+            parts.push(ContentPart::File { filename, file_data });
+        }
         user_message_json(&parts).map_err(|_| unwritable())
     }
 }

@@ -41,14 +41,6 @@ const MEMBERS: [&str; 9] = [
     "ContentExpires",
 ];
 
-/// The files that a tool's result lists.
-pub(super) struct ListedFiles {
-    /// At least one.
-    pub(super) files: Vec<ListedFile>,
-    /// Where the list stands in the result, in bytes.
-    pub(super) place: Range<usize>,
-}
-
 /// An entry of `Files`.
 pub(super) struct ListedFile {
     /// Without `Url` and `ContentExpires` when the result holds the contents: they have no link yet.
@@ -71,12 +63,13 @@ impl ListedFile {
     }
 }
 
-/// Reads the files that a tool's result lists; `None` when it lists none, an error for a malformed list.
+/// Reads the files that a tool's result lists, and where the list stands in the result, in bytes; `None` when it lists
+/// none, an error for a malformed list.
 /// `yield_after` follows each piece of work, with its bytes.
 pub(super) async fn listed_files(
     result: &str,
     yield_after: &impl AsyncFn(usize),
-) -> Result<Option<ListedFiles>, String> {
+) -> Result<Option<(Vec<ListedFile>, Range<usize>)>, String> {
     let Some(list) = list_of_files(result)? else { return Ok(None) };
     yield_after(result.len()).await;
     let mut entries = Vec::new();
@@ -95,7 +88,7 @@ pub(super) async fn listed_files(
     }
     // The list is a slice of the result.
     let start = list.as_ptr().addr().saturating_sub(result.as_ptr().addr());
-    Ok(Some(ListedFiles { files, place: start..start + list.len() }))
+    Ok(Some((files, start..start + list.len())))
 }
 
 /// The value of `Files`.

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 
-use super::files_member::{ListedFile, ListedFiles, listed_files};
+use super::files_member::{ListedFile, listed_files};
 use super::hashed_contents::HashedContents;
 use super::{FileId, FileLink, OutputFile};
 use crate::contract::FileRef;
@@ -55,7 +55,7 @@ pub async fn keep_files<P: Platform>(
     let yield_after = yield_after_long_work(platform);
     yield_after(result.len()).await;
     let listed = listed_files(&result, &yield_after).await.map_err(FileFailure::Malformed)?;
-    let Some(ListedFiles { files, place }) = listed else { return Ok((result, Vec::new())) };
+    let Some((files, place)) = listed else { return Ok((result, Vec::new())) };
     let kept = keep_all(platform, links, files).await;
     let files: Vec<OutputFile> = kept.into_iter().collect::<Result<_, _>>()?;
     let references: Vec<&FileRef> = files.iter().map(|file| &file.reference).collect();

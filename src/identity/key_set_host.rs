@@ -3,14 +3,16 @@
 //! It is the only place that asks a provider, at most once in [`RETRY_MS`], whatever came of the last attempt: neither
 //! forged tokens nor a provider that fails or has no keys can make it ask more often.
 
+use std::error::Error;
+
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::key_set::{KeySet, NoKeySet, UnusableKey};
+use super::key_set::{KeySet, UnusableKey};
 use super::key_set_reply::{KeyQuestion, KeySetReply, jwks_failed};
 use crate::contract::{Fault, Result, json_text};
 use crate::object::{DocumentKeeper, FetchedDocument, KeptDocument};
-use crate::outbound::{ServiceFailure, fetch_document};
+use crate::outbound::fetch_document;
 use crate::ports::{Database, Platform};
 
 /// The least time between two attempts, in milliseconds.
@@ -32,15 +34,6 @@ const MOST_LOGGED: usize = 10;
 pub struct KeySetHost<D> {
     /// The document is one that [`KeySet::read`] reads.
     keeper: DocumentKeeper<D>,
-}
-
-/// Why a provider's keys were not renewed.
-#[derive(Debug, thiserror::Error)]
-enum KeysFailure {
-    #[error("{0}")]
-    Service(#[from] ServiceFailure),
-    #[error("{0}")]
-    Document(#[from] NoKeySet),
 }
 
 impl<D: Database> KeySetHost<D> {
@@ -134,7 +127,7 @@ fn serves_ms(known: &KeptDocument, stale_ms: u64, now: u64) -> u64 {
 async fn fetch<P: Platform>(
     platform: &P,
     url: &str,
-) -> Result<(KeySet, Vec<UnusableKey>, u64), KeysFailure> {
+) -> Result<(KeySet, Vec<UnusableKey>, u64), Box<dyn Error>> {
     let document =
         fetch_document(platform, url, TIMEOUT_MS, LONGEST_BYTES, &["cache-control"]).await?;
     let fresh_ms = document.header("cache-control").and_then(max_age_ms).unwrap_or(FRESH_MS);

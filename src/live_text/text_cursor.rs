@@ -15,7 +15,7 @@ pub(crate) struct TextCursor {
     /// Whether [`Self::frames`] has returned the `result` event; nothing follows it.
     pub(crate) finished: bool,
     /// Each delta is an event by itself.
-    single_deltas: bool,
+    pub(crate) single_deltas: bool,
     /// The progress since the last [`Self::frames`], if the watcher asked for it.
     progress: Option<ProgressBuffer>,
 }
@@ -24,11 +24,6 @@ impl TextCursor {
     /// A watcher that has everything up to `position`, or nothing.
     pub(crate) fn new(position: Option<Position>) -> Self {
         Self { position, seen: 0, finished: false, single_deltas: false, progress: None }
-    }
-
-    /// The same watcher, for whom deltas are never joined.
-    pub(crate) fn with_single_deltas(self) -> Self {
-        Self { single_deltas: true, ..self }
     }
 
     /// The same watcher, who also gets progress events from here on.

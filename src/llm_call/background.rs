@@ -34,11 +34,6 @@ pub enum Reading {
 }
 
 impl CallFailure {
-    /// The end of a response that the service no longer has.
-    pub(super) fn lost() -> Self {
-        Cause::Lost.into()
-    }
-
     /// What became of the reading of a background response. Whoever asks knows its id.
     pub fn of_reading(&self) -> Reading {
         match &self.cause {
@@ -80,7 +75,7 @@ pub async fn read_response<P: Platform>(
         false => (endpoint.url_of_events(id, stream.newest_event()), ResponseForm::Events),
         true => (endpoint.url_of_response(id), ResponseForm::Object),
     };
-    let Some(url) = url else { return Err(CallFailure::lost()) };
+    let Some(url) = url else { return Err(Cause::Lost.into()) };
     stream.read_on(id);
     let request = without_body(HttpMethod::Get, url, headers_of_call(endpoint, form));
     let ending = ended(platform, endpoint, request, form, stream, observer).await;

@@ -106,7 +106,7 @@ impl<P: Platform> Reader<'_, P> {
                 Ok(Some(chunk)) => chunk,
                 Ok(None) => break,
                 Err(_) => {
-                    stream.break_off();
+                    stream.take_in_held();
                     is_broken = true;
                     break;
                 }

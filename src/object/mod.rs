@@ -17,6 +17,6 @@ pub use document_keeper::{DocumentKeeper, FetchedDocument, KeptDocument};
 pub use newer_form::NewerForm;
 pub(crate) use question::question;
 pub use question::{Question, ask, ask_in_time, asked_again};
-pub use schema::{Schema, Step, has_table};
+pub use schema::{Schema, Step, drop_tables, has_table};
 pub use task_runner::{Attempt, TaskHandler, TaskRunner};
 pub use tasks::{Attempted, Next, Task, TaskKind, TaskRecord, TaskState, Tasks};

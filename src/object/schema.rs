@@ -102,3 +102,19 @@ pub fn has_table(database: &impl Database, name: &str) -> Result<bool> {
     let statement = "SELECT name FROM sqlite_master WHERE type = 'table' AND name = ?";
     Ok(database.first(statement, &[name.into()])?.is_some())
 }
+
+/// Drops the tables that these statements create, where they are there.
+///
+/// # Errors
+/// `internal` when the storage fails.
+pub fn drop_tables<'a>(
+    database: &impl Database,
+    created_by: impl IntoIterator<Item = &'a &'a str>,
+) -> Result<()> {
+    // What stands before the name.
+    let words = ["CREATE", "VIRTUAL", "TABLE", "IF", "NOT", "EXISTS"];
+    created_by.into_iter().try_for_each(|statement| {
+        let name = statement.split_whitespace().find(|word| !words.contains(word));
+        database.execute(&format!("DROP TABLE IF EXISTS {}", name.unwrap_or_default()), &[])
+    })
+}

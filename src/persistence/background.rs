@@ -88,19 +88,9 @@ impl<D: Database> SessionStore<D> {
             Some(pending) => {
                 let own = || session.agent_of_turn(turn.ordinal);
                 let service = pending.service.unwrap_or_else(own);
-                self.add_cancel(&pending.response_id, &service, now_ms)
+                self.tasks.add(TaskKind::Cancel, &pending.response_id, &service, now_ms)
             }
         }
-    }
-
-    /// Has the service cancel a response.
-    pub(crate) fn add_cancel(
-        &self,
-        response_id: &str,
-        agent_context: &str,
-        now_ms: u64,
-    ) -> Result<()> {
-        self.tasks.add(TaskKind::Cancel, response_id, agent_context, now_ms)
     }
 
     /// The pending responses of the session's turns, which nobody reads any more when it is erased, with the agent contexts

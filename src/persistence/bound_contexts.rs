@@ -35,16 +35,6 @@ impl Session {
         (asked.conversation != self.bound().conversation).then(|| asked.conversation.clone())
     }
 
-    /// Whether later turns may name a conversation context: the bound one, the one asked for, one bound before.
-    pub fn may_name_conversation(&self, id: &str) -> bool {
-        self.known_contexts().any(|known| known.conversation == id)
-    }
-
-    /// The same of an agent context.
-    pub fn may_name_agent(&self, id: &str) -> bool {
-        self.known_contexts().any(|known| known.agent == id)
-    }
-
     /// Notes what was asked for, where that is not what the session is bound to.
     pub fn ask_for(&mut self, asked: Contexts) {
         let is_other = asked.conversation != self.conversation_context;
@@ -151,7 +141,7 @@ impl Session {
         PastContexts { contexts: self.contexts_in_row(), system_message, through }
     }
 
-    /// The contexts that later turns may name.
+    /// The contexts that later turns may name: the bound ones, those asked for, those bound before.
     pub fn known_contexts(&self) -> impl Iterator<Item = Contexts> {
         let mut known = vec![self.bound()];
         if let Some(others) = self.others() {

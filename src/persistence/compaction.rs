@@ -9,14 +9,6 @@ use super::window::{CompactionRecord, Window};
 use crate::contract::Result;
 use crate::ports::Database;
 
-/// A conversation that was compacted.
-pub(crate) struct CompactedConversation {
-    pub(crate) record: CompactionRecord,
-    pub(crate) window: Window,
-    /// The summary message, one item, JSON; `None` when it stays as it was.
-    pub(crate) summary_message: Option<String>,
-}
-
 /// Notes the window by which the conversation is sent from here on.
 pub(super) fn note_window(
     session: &mut Session,
@@ -44,16 +36,17 @@ pub(crate) fn take_compactions_back(session: &mut Session, turn: &mut Turn) {
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Records that the conversation is sent by another window, with its summary message. The
-    /// turn keeps the window that it began with.
+    /// Records that the conversation is sent by another window, with its summary message, one item, JSON; `None` when it
+    /// stays as it was. The turn keeps the window that it began with.
     pub(crate) fn record_compaction(
         &self,
         session: &mut Session,
         turn: &mut Turn,
-        compacted: CompactedConversation,
+        record: CompactionRecord,
+        mut window: Window,
+        summary_message: Option<String>,
         now_ms: u64,
     ) -> Result<()> {
-        let CompactedConversation { record, mut window, summary_message } = compacted;
         turn.updated_at = now_ms;
         session.updated_at = now_ms;
         self.durable_step(|| {

@@ -114,7 +114,7 @@ impl<D: Database> SessionStore<D> {
     ) -> Result<EntrySeq> {
         let EntrySeq(newest) = self.newest_entry()?;
         let seq = EntrySeq(newest + 1);
-        let column = texts::to_entry_column(self.database.as_ref(), seq.0, items)?;
+        let column = texts::to_own_column(self.database.as_ref(), "entry", seq.0, items)?;
         insert!(self.database, "INSERT INTO" conversation (entry_state = "'kept'") {
             seq: seq.0,
             turn,

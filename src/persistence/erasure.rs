@@ -9,11 +9,11 @@ use serde_json::{Map, Value};
 
 use super::SessionStore;
 use super::records::{Session, to_json};
-use super::responses::{DeletionEnd, DeletionState};
+use super::responses::{DeletionState, StoredResponses};
 use super::schema::{RECEIPT, SCHEMA, session_tables};
 use crate::contract::{Result, SessionId, TurnStatus};
 use crate::encoding::timestamp;
-use crate::object::{TaskKind, has_table};
+use crate::object::{TaskKind, drop_tables, has_table};
 use crate::ports::{Database, insert};
 
 /// The response to `DELETE /sessions/{SessionId}`: the number of rows and files that were erased.
@@ -59,37 +59,6 @@ struct StoredReceipt {
     for_user: u64,
 }
 
-/// The number of responses that the model service may have stored, by what became of them. Each is
-/// counted once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", default)]
-pub struct StoredResponses {
-    /// Deleted, or unknown to the service.
-    pub deleted: u64,
-    /// Still to be deleted; the session's alarm sees to it.
-    pub pending: u64,
-    /// Given up, because the service refused to delete them the last time, after many attempts.
-    pub refused: u64,
-    /// Nobody can be asked: the agent context or its key is gone, or the service never answered.
-    pub unreachable: u64,
-    /// Attempts at model calls that were cut before the id of their response was known: each may have left a
-    /// response at the service, which nobody can ask for.
-    pub unknown: u64,
-}
-
-impl StoredResponses {
-    /// The sums of both.
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            deleted: self.deleted.saturating_add(other.deleted),
-            pending: self.pending.saturating_add(other.pending),
-            refused: self.refused.saturating_add(other.refused),
-            unreachable: self.unreachable.saturating_add(other.unreachable),
-            unknown: self.unknown.saturating_add(other.unknown),
-        }
-    }
-}
-
 /// Which responses of a session its model services are to delete.
 pub(crate) struct StoredAtServices<'a> {
     /// The operator asks for deletions at one of the services at least.
@@ -127,14 +96,12 @@ impl<D: Database> SessionStore<D> {
         let receipt = ErasureReceipt { model_calls, stored_responses, ..receipt };
         let unread = self.pending_responses(session)?;
         self.durable_step(|| {
-            for table in session_tables() {
-                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
-            }
+            drop_tables(self.database.as_ref(), session_tables())?;
             self.tasks.erase()?;
             self.memory.take();
             self.steers_accepted.take();
             for (id, service) in &unread {
-                self.add_cancel(id, service, now)?;
+                self.tasks.add(TaskKind::Cancel, id, service, now)?;
             }
             for (id, service) in &ids {
                 self.add_response(id, service, DeletionState::Pending)?;
@@ -233,12 +200,7 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             let counts = stored.receipt.stored_responses.get_or_insert_default();
             for (id, deletion_state) in asked {
-                match self.settle_response(id, *deletion_state, gives_up)? {
-                    Some(DeletionEnd::Deleted) => counts.deleted += 1,
-                    Some(DeletionEnd::Refused) => counts.refused += 1,
-                    Some(DeletionEnd::Unreachable) => counts.unreachable += 1,
-                    None => {}
-                }
+                self.settle_response(id, *deletion_state, gives_up, counts)?;
             }
             let receipt = self.save_receipt(stored)?;
             if self.count_responses()?.0 == 0 {

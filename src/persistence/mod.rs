@@ -36,10 +36,10 @@ mod window;
 
 pub(crate) use bound_contexts::NewContexts;
 pub use call::{Call, CallApproval, Decision, OpenCalls, RefusedCall, RunsOn, question_id};
-pub(crate) use compaction::{CompactedConversation, take_compactions_back};
+pub(crate) use compaction::take_compactions_back;
 pub use entry_seq::EntrySeq;
+pub use erasure::ErasureReceipt;
 pub(crate) use erasure::StoredAtServices;
-pub use erasure::{ErasureReceipt, StoredResponses};
 pub(crate) use export::{EntryPlaces, ExportedTool};
 pub(crate) use fork::{
     ForkContexts, ForkHead, ForkPlan, ForkStep, OutcomePlace, RowPage, RowPlace, StoredCopy,
@@ -55,8 +55,8 @@ pub use records::{
     Chain, ChainEnd, Entry, EntryKind, Lease, ModeChange, Session, SessionState, StoredOutcome,
     Turn,
 };
-pub use responses::DeletionState;
 pub(crate) use responses::{DELETION_ATTEMPTS, StoredResponse};
+pub use responses::{DeletionState, StoredResponses};
 pub use schema::SESSION_FORM;
 pub use session_store::SessionStore;
 pub use steers::Steer;

@@ -2,6 +2,8 @@
 //! service names a response until it has deleted it, or that is given up: refused or unanswered too often, or not
 //! wanted any more by the operator when the session is erased.
 
+use serde::{Deserialize, Serialize};
+
 use super::SessionStore;
 use super::schema::RESPONSES;
 use crate::contract::Result;
@@ -43,14 +45,35 @@ pub(crate) struct StoredResponse {
     pub(crate) agent_context: String,
 }
 
-/// What became of a response that the model service was asked to delete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum DeletionEnd {
-    Deleted,
-    /// The service has refused the deletion too often.
-    Refused,
-    /// Nobody could be asked, or nobody answered, too often.
-    Unreachable,
+/// The number of responses that the model service may have stored, by what became of them. Each is
+/// counted once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+pub struct StoredResponses {
+    /// Deleted, or unknown to the service.
+    pub deleted: u64,
+    /// Still to be deleted; the session's alarm sees to it.
+    pub pending: u64,
+    /// Given up, because the service refused to delete them the last time, after many attempts.
+    pub refused: u64,
+    /// Nobody can be asked: the agent context or its key is gone, or the service never answered.
+    pub unreachable: u64,
+    /// Attempts at model calls that were cut before the id of their response was known: each may have left a
+    /// response at the service, which nobody can ask for.
+    pub unknown: u64,
+}
+
+impl StoredResponses {
+    /// The sums of both.
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            deleted: self.deleted.saturating_add(other.deleted),
+            pending: self.pending.saturating_add(other.pending),
+            refused: self.refused.saturating_add(other.refused),
+            unreachable: self.unreachable.saturating_add(other.unreachable),
+            unknown: self.unknown.saturating_add(other.unknown),
+        }
+    }
 }
 
 impl<D: Database> SessionStore<D> {
@@ -150,35 +173,34 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
-    /// Notes what became of a request to delete a response: `None` when it is deleted. Returns how that
-    /// ends, or `None` where it does not end, as it never does without `gives_up` while the service keeps it.
+    /// Notes what became of a request to delete a response: `None` when it is deleted. Where that ends, it is counted;
+    /// without `gives_up` it never ends while the service keeps the response.
     pub(super) fn settle_response(
         &self,
         id: &str,
         deletion_state: Option<DeletionState>,
         gives_up: bool,
-    ) -> Result<Option<DeletionEnd>> {
+        counts: &mut StoredResponses,
+    ) -> Result<()> {
         let known = format!("SELECT attempts FROM responses WHERE response_id = ? AND NOT {LIVES}");
-        let Some(row) = self.database.first(&known, &[id.into()])? else { return Ok(None) };
+        let Some(row) = self.database.first(&known, &[id.into()])? else { return Ok(()) };
         let attempts = row.get::<u32>("attempts")?.saturating_add(1);
-        let settled = match deletion_state {
-            None => DeletionEnd::Deleted,
+        match deletion_state {
+            None => counts.deleted += 1,
             Some(deletion_state) if attempts < DELETION_ATTEMPTS || !gives_up => {
                 let asked = "UPDATE responses SET standing = ?, attempts = ? WHERE response_id = ?";
                 let deletion_state = deletion_state.as_str().into();
-                self.database.execute(asked, &[deletion_state, attempts.into(), id.into()])?;
-                return Ok(None);
+                return self.database.execute(asked, &[deletion_state, attempts.into(), id.into()]);
             }
-            Some(DeletionState::Refused) => DeletionEnd::Refused,
+            Some(DeletionState::Refused) => counts.refused += 1,
             Some(
                 DeletionState::Kept
                 | DeletionState::Background
                 | DeletionState::Pending
                 | DeletionState::Unreachable,
-            ) => DeletionEnd::Unreachable,
-        };
-        self.database.execute("DELETE FROM responses WHERE response_id = ?", &[id.into()])?;
-        Ok(Some(settled))
+            ) => counts.unreachable += 1,
+        }
+        self.database.execute("DELETE FROM responses WHERE response_id = ?", &[id.into()])
     }
 
     /// Drops the tables of an erasure that is complete.

@@ -160,12 +160,10 @@ pub(super) const STEERS: &str = "CREATE TABLE IF NOT EXISTS steers (
     UNIQUE (turn, steer_id)
 ) WITHOUT ROWID";
 
-/// The names of the tables that a session may have and that go when it is erased, but for its tasks. Those of
-/// [`CALL_TABLES`] exist together or not at all.
-pub(super) fn session_tables() -> impl Iterator<Item = &'static str> {
-    // CREATE TABLE name …
-    let name = |table: &&'static str| table.split_whitespace().nth(2);
-    TABLES.iter().chain(CALL_TABLES).filter_map(name).chain(["steers"])
+/// The tables that a session may have and that go when it is erased, but for its tasks. Those of [`CALL_TABLES`] exist
+/// together or not at all.
+pub(super) fn session_tables() -> impl Iterator<Item = &'static &'static str> {
+    TABLES.iter().chain(CALL_TABLES).chain([&STEERS])
 }
 
 /// What a session is built from while it is no session yet: one row, JSON, and the names of the texts that are still to
@@ -174,10 +172,6 @@ pub(super) const FORK: &[&str] = &[
     "CREATE TABLE IF NOT EXISTS fork (id INTEGER PRIMARY KEY CHECK (id = 1), build TEXT NOT NULL)",
     "CREATE TABLE IF NOT EXISTS fork_texts (name TEXT PRIMARY KEY, part INTEGER NOT NULL) WITHOUT ROWID",
 ];
-
-/// Ends [`FORK`].
-pub(super) const NO_FORK: &[&str] =
-    &["DROP TABLE IF EXISTS fork", "DROP TABLE IF EXISTS fork_texts"];
 
 /// The responses that the model service stores and is to delete with the session. A session has this
 /// table from the first such response on, and it outlives the session until all are deleted.

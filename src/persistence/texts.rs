@@ -73,12 +73,8 @@ pub(super) fn to_column(database: &impl Database, json: &str) -> Result<String> 
     Ok(format!("{REFERENCE}{}", keep(database, json)?))
 }
 
-/// What the column of a conversation entry holds for its items.
-pub(super) fn to_entry_column(database: &impl Database, seq: u64, json: &str) -> Result<String> {
-    to_own_column(database, "entry", seq, json)
-}
-
-/// The same of a column whose text others replace. A long one has its own name, no hash: nothing else refers to it.
+/// The same of the items of an entry, and of a column whose text others replace. A long one has its own name, no hash:
+/// nothing else refers to it.
 pub(super) fn to_own_column(
     database: &impl Database,
     what: &str,

@@ -206,7 +206,7 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| {
             if let Some((seq, item)) = message {
                 let column =
-                    texts::to_entry_column(self.database.as_ref(), seq.0, &array_of(item))?;
+                    texts::to_own_column(self.database.as_ref(), "entry", seq.0, &array_of(item))?;
                 self.database.execute(
                     "UPDATE conversation SET items = ? WHERE seq = ?",
                     &[column.into(), seq.0.into()],

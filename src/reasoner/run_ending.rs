@@ -184,7 +184,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             report.count_model_call(failed.started_at, failed.started_at + failed.duration_ms);
             report.retries += failed.retries.len().saturating_sub(1) as u32;
         }
-        report.cut_tools(now);
+        report.end_tools(u64::MAX, now);
     }
 
     /// The server tools' results, without the contents of files that are content parts. Contents under another name stay,

@@ -111,18 +111,10 @@ impl RunSummary {
         self.tools_under_way += 1;
     }
 
-    /// Counts a tool that has ended.
-    pub(super) fn end_tool(&mut self, now_ms: u64) {
-        self.end_tools(self.tools_under_way.min(1), now_ms);
-    }
-
-    /// Counts the tools that the end of the run has cut.
-    pub(super) fn cut_tools(&mut self, now_ms: u64) {
-        self.end_tools(self.tools_under_way, now_ms);
-    }
-
-    /// Time in which several tools run counts once.
-    fn end_tools(&mut self, ended: u64, now_ms: u64) {
+    /// Counts tools that have ended: so many, or all that the end of the run has cut. Time in which several tools run
+    /// counts once.
+    pub(super) fn end_tools(&mut self, most: u64, now_ms: u64) {
+        let ended = self.tools_under_way.min(most);
         self.spent.tool_calls += ended;
         self.tools_under_way -= ended;
         if ended > 0 && self.tools_under_way == 0 {

@@ -11,7 +11,7 @@ use crate::composition::{OutputFormat, ToolList};
 use crate::contract::{ErrorCode, Fault, Progress, Result, TraceContext, UserId};
 use crate::live_text::LiveText;
 use crate::mcp::Connection;
-use crate::persistence::{Lease, Session, SessionStore, StoredSchema, Turn};
+use crate::persistence::{Lease, Session, SessionStore, Turn};
 use crate::ports::{Database, Deployment, Platform, TraceSpan};
 use crate::tracing::{note_error, traced_id};
 
@@ -216,17 +216,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     pub(super) fn since(&self, earlier: u64) -> u64 {
         self.platform.now_ms().saturating_sub(earlier)
     }
-}
-
-/// The form that a turn's request asks of its answer.
-pub(super) fn output_format_of<D: Database>(
-    store: &SessionStore<D>,
-    turn: &Turn,
-) -> Result<Option<OutputFormat>> {
-    let Some(StoredSchema { name, schema }) = &turn.progress.output_schema else {
-        return Ok(None);
-    };
-    OutputFormat::of_schema(name, store.text(schema)?).map(Some)
 }
 
 /// The tools that a turn offers.

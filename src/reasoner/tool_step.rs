@@ -143,7 +143,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         self.run.report.borrow_mut().begin_tool(started_at);
         let run = self.traced_call(setting, call).await;
         let duration_ms = self.since(started_at);
-        self.run.report.borrow_mut().end_tool(started_at + duration_ms);
+        self.run.report.borrow_mut().end_tools(1, started_at + duration_ms);
         let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
         self.show_tool_run(setting, call, Some(ToolEnd { successful, duration_ms }));
         (call, run)

@@ -12,11 +12,11 @@ use futures_util::FutureExt;
 use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select};
 
 use super::model_call::{Service, Services};
-use super::running_turn::{Reasoner, RunningTurn, StartedTurn, output_format_of, tools_of};
-use crate::composition::{prompt_cache_key, safety_identifier};
+use super::running_turn::{Reasoner, RunningTurn, StartedTurn, tools_of};
+use crate::composition::{OutputFormat, prompt_cache_key, safety_identifier};
 use crate::contract::{ErrorCode, Fault, Result, UserId};
 use crate::live_text::{LiveText, Outcome};
-use crate::persistence::{Session, StoredOutcome};
+use crate::persistence::{Session, StoredOutcome, StoredSchema};
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
@@ -138,7 +138,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         }
         self.note_trace(&mut turn);
         let tools = started.tools.map_or_else(|| tools_of(&self.store, &turn), Ok)?;
-        let output_format = output_format_of(&self.store, &turn)?;
+        let output_format = match &turn.progress.output_schema {
+            Some(StoredSchema { name, schema }) => {
+                Some(OutputFormat::of_schema(name, self.store.text(schema)?)?)
+            }
+            None => None,
+        };
         // Admission and recovery let no turn run without its contexts.
         let gone = || Fault::internal("The turn's contexts are not in its catalog.");
         let conversation = self.catalog.conversation_context(&session.conversation_context);

@@ -148,8 +148,9 @@ pub(crate) enum ContentPart<'a> {
     /// `detail` says how closely the model looks. The service's schema requires it.
     #[serde(rename = "input_image")]
     Image { image_url: Cow<'a, str>, detail: &'static str },
+    /// `file_data` is a base64 `data:` URL with a MIME type; the service refuses bare base64.
     #[serde(rename = "input_file")]
-    File { filename: Cow<'a, str>, file_data: Cow<'a, str> },
+    File { filename: &'a str, file_data: &'a str },
 }
 
 impl<'a> ContentPart<'a> {
@@ -157,21 +158,9 @@ impl<'a> ContentPart<'a> {
         Self::Text { text: text.into() }
     }
 
-    pub(crate) fn written(text: &'a dyn Display) -> Self {
-        Self::Written { text }
-    }
-
     /// `image_url` is an https or a `data:` URL.
     pub(crate) fn image(image_url: impl Into<Cow<'a, str>>) -> Self {
         Self::Image { image_url: image_url.into(), detail: "auto" }
-    }
-
-    /// `file_data` is a base64 `data:` URL with a MIME type; the service refuses bare base64.
-    pub(crate) fn file(
-        filename: impl Into<Cow<'a, str>>,
-        file_data: impl Into<Cow<'a, str>>,
-    ) -> Self {
-        Self::File { filename: filename.into(), file_data: file_data.into() }
     }
 }
 
@@ -343,7 +332,7 @@ mod tests {
         let user = user_message(&[
             ContentPart::text("[MODE: general]"),
             ContentPart::image("data:image/png;base64,AA=="),
-            ContentPart::file("a.pdf", "data:application/pdf;base64,AA=="),
+            ContentPart::File { filename: "a.pdf", file_data: "data:application/pdf;base64,AA==" },
         ])
         .unwrap();
         let request = ResponsesRequest {

@@ -237,12 +237,8 @@ impl ResponseStream {
         Ok((progress, self.accumulator.take_end()?))
     }
 
-    /// Takes what the service has reported so far from a body that broke off.
-    pub fn break_off(&mut self) {
-        self.take_in_held();
-    }
-
-    fn take_in_held(&mut self) {
+    /// Takes what the service has reported so far in a body that is no event stream, as one that broke off.
+    pub fn take_in_held(&mut self) {
         self.accumulator.reported.read_object(&String::from_utf8_lossy(&self.held));
     }
 

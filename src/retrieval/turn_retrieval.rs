@@ -93,30 +93,18 @@ pub async fn retrieve<P: Platform>(
     let limit = query.limit.unwrap_or(retrieval.limit);
     let query = RetrievalQuery { limit: Some(limit), ..query };
     match request(platform, &retrieval.source, target, query).await {
-        Some(Response { chunks, by_words_alone, warnings }) => Retrieved {
-            by_words_alone,
-            warnings,
-            ..within_limits(chunks, limit as usize, retrieval.max_bytes as usize)
-        },
+        Some(found) => within_limits(found, limit as usize, retrieval.max_bytes as usize),
         None => Retrieved { failed: true, ..Retrieved::default() },
     }
 }
 
-/// The response of an index or a service.
-#[derive(Debug, PartialEq)]
-struct Response {
-    chunks: Vec<Chunk>,
-    by_words_alone: bool,
-    warnings: Vec<Warning>,
-}
-
-/// Asks the index or the service; `None` when it fails.
+/// All that the index or the service finds; `None` when it fails.
 async fn request<P: Platform>(
     platform: &P,
     source: &RetrievalSource,
     target: RetrievalTarget<'_>,
     query: RetrievalQuery<'_>,
-) -> Option<Response> {
+) -> Option<Retrieved> {
     let RetrievalTarget { workspace, agent_context, user } = target;
     match source {
         RetrievalSource::None => None,
@@ -139,8 +127,7 @@ async fn request<P: Platform>(
             let response =
                 post_to(&service, http.timeout_ms, Vec::new(), body, MAX_RESPONSE_BYTES).await;
             let response = service.without_secrets(response.ok()?).await;
-            let (chunks, warnings) = (chunks_of_service(&response)?, Vec::new());
-            Some(Response { chunks, by_words_alone: false, warnings })
+            Some(Retrieved { chunks: chunks_of_service(&response)?, ..Retrieved::default() })
         }
     }
 }
@@ -160,11 +147,11 @@ pub fn read_turn_search(body: &[u8]) -> Option<(String, &str)> {
     Some((agent_context, first_member(body, "Search")?))
 }
 
-/// The best chunks within the limits. A chunk that is too long is skipped, and the next may fit.
-fn within_limits(chunks: Vec<Chunk>, limit: usize, max_bytes: usize) -> Retrieved {
-    let mut retrieved = Retrieved::default();
+/// Leaves the best chunks within the limits. A chunk that is too long is skipped, and the next may fit.
+fn within_limits(found: Retrieved, limit: usize, max_bytes: usize) -> Retrieved {
+    let mut retrieved = Retrieved { chunks: Vec::new(), ..found };
     let mut room = max_bytes;
-    for mut chunk in chunks {
+    for mut chunk in found.chunks {
         let may_be_shown = relative_path_problem(&chunk.path).is_none();
         let reason = if !may_be_shown {
             "its path is not a relative one"
@@ -197,12 +184,13 @@ fn chunks_of_service(response: &str) -> Option<Vec<Chunk>> {
 
 /// The response in an index's `InvokeResult`; `None` when it was not successful. Its warnings are about the scope, the
 /// others about embeddings.
-fn response_of_index(result: &str) -> Option<Response> {
+fn response_of_index(result: &str) -> Option<Retrieved> {
     let chunks = chunks_of_service(first_member(result, "Result")?)?;
     let warnings: Vec<Warning> = serde_json::from_str(first_member(result, "Warnings")?).ok()?;
     let of_scope = |warning: &Warning| warning.code == SCOPE_KEY_UNKNOWN;
     let (warnings, of_embeddings): (Vec<_>, Vec<_>) = warnings.into_iter().partition(of_scope);
-    Some(Response { chunks, by_words_alone: !of_embeddings.is_empty(), warnings })
+    let by_words_alone = !of_embeddings.is_empty();
+    Some(Retrieved { chunks, by_words_alone, warnings, ..Retrieved::default() })
 }
 
 #[cfg(test)]
@@ -229,6 +217,7 @@ mod tests {
             chunk("../c", 0),
             chunk("d.rs", 0),
         ];
+        let found = Retrieved { chunks: found, ..Retrieved::default() };
         let retrieved = within_limits(found, 2, 100);
         let kept: Vec<_> = retrieved
             .chunks
@@ -266,7 +255,7 @@ mod tests {
         assert_eq!((response.chunks.len(), response.by_words_alone), (2, false));
         for wrong in ["", "[]", "{}", r#"{"Chunks":[{}]}"#, r#"{"Chunks":{"Path":"a"}}"#] {
             assert_eq!(chunks_of_service(wrong), None, "{wrong}");
-            assert_eq!(response_of_index(wrong), None, "{wrong}");
+            assert!(response_of_index(wrong).is_none(), "{wrong}");
         }
     }
 }

@@ -73,11 +73,6 @@ impl ErasedCounts {
 }
 
 impl UserErasure {
-    /// An erasure that begins.
-    pub fn started(at_ms: u64) -> Self {
-        Self { started_at: at_ms, ..Self::default() }
-    }
-
     /// The receipt. `pending` and `failed` are the sessions that are not done, and `underway` the receipts that those
     /// of them have given whose responses are still to be deleted.
     pub fn receipt<'a>(

@@ -308,7 +308,7 @@ impl<D: Database> UserIndex<D> {
         now_ms: u64,
     ) -> Result<()> {
         self.step(now_ms, || {
-            let erasure = UserErasure::started(now_ms);
+            let erasure = UserErasure { started_at: now_ms, ..UserErasure::default() };
             self.bar(received_at, credentials_valid_from)?;
             let statement = "UPDATE sessions SET listing_state = 'erasing', attempts = 0
                  WHERE listing_state IN ('registered', 'listed', 'expiring')";
@@ -379,11 +379,6 @@ impl<D: Database> UserIndex<D> {
             self.step(now_ms, || self.database.execute(statement, &[text.into()]))?;
         }
         Ok(changed)
-    }
-
-    /// Revokes credentials that were issued earlier than a time.
-    pub fn revoke(&self, credentials_valid_from: u64, now_ms: u64) -> Result<()> {
-        self.bar_earlier(0, credentials_valid_from, now_ms)
     }
 
     /// Drops the tables of a user without sessions, of whom nothing is left to be known. `longest_token_ms` is the

@@ -14,18 +14,15 @@ use crate::ports::{Platform, user_name};
 /// The longest outcome that a message holds, in bytes.
 const LONGEST_OUTCOME: usize = 256 * 1024;
 
-/// What cannot be written.
-const WHAT: &str = "A webhook's message";
-
 /// The hex digits of a message's id.
 const ID_DIGITS: usize = 32;
 
 #[derive(Serialize)]
-struct WebhookMessage<'a, T> {
+struct WebhookMessage<'a> {
     r#type: &'a str,
     /// When the event happened: ISO 8601, UTC.
     timestamp: &'a str,
-    data: T,
+    data: TurnData<'a>,
 }
 
 shown! {
@@ -120,27 +117,10 @@ pub fn messages_of<P: Platform>(
             message_id: id.clone(),
             webhook: name.to_owned(),
             event: event.as_str(),
-            body: json_text(WHAT, &message)?,
+            body: json_text("A webhook's message", &message)?,
         })
     };
     told.into_iter().map(message).collect()
-}
-
-/// A message that says nothing, by which an operator tries a webhook.
-///
-/// # Errors
-/// `internal` where it cannot be written.
-pub fn ping(webhook: &str, now_ms: u64) -> Result<String> {
-    #[derive(Serialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Ping<'a> {
-        webhook: &'a str,
-    }
-    let happened_at = timestamp(now_ms);
-    json_text(
-        WHAT,
-        &WebhookMessage { r#type: "ping", timestamp: &happened_at, data: Ping { webhook } },
-    )
 }
 
 /// The id of an event. A submission that fails, is repeated and fails again has two events, and so have turns of one name

@@ -13,6 +13,6 @@ mod schedule;
 mod signature;
 
 pub use delivery::{NotTaken, attempt};
-pub use message::{messages_of, ping};
+pub use message::messages_of;
 pub use schedule::next_wait_ms;
 pub use signature::SigningKey;

@@ -1,7 +1,8 @@
 //! The webhooks of a catalog: each is sent a signed message that says nothing, a `ping`, by the Worker's own code.
 
-use aptix_edge::encoding::sha256_hex;
-use aptix_edge::webhooks::{NotTaken, attempt, ping};
+use aptix_edge::encoding::{sha256_hex, timestamp};
+use aptix_edge::webhooks::{NotTaken, attempt};
+use serde_json::json;
 
 use crate::network::Online;
 use crate::report::Findings;
@@ -18,12 +19,13 @@ pub(crate) fn asked(online: &Online) -> Findings {
         }
         // Receivers refuse what is not of now.
         let machine = online.machine().0.in_real_time();
-        let (now_ms, body) = (machine.now_ms(), ping(name, machine.now_ms()));
+        let now_ms = machine.now_ms();
+        let data = json!({ "Webhook": name });
+        let body = json!({ "type": "ping", "timestamp": timestamp(now_ms), "data": data });
         let id = sha256_hex(format!("ping\n{name}\n{now_ms}").as_bytes());
-        let Ok(body) = body else { continue };
         // Of the form that the ids of messages have.
         let id = format!("msg_{}", id.get(..32).unwrap_or(&id));
-        let sent = attempt(&machine.platform, webhook, &id, body);
+        let sent = attempt(&machine.platform, webhook, &id, body.to_string());
         let (verdict, advice) = match machine.run(sent) {
             Ok(status) => (format!("taken ({status})"), None),
             Err(NotTaken { status: Some(410), .. }) => {

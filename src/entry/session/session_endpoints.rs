@@ -134,8 +134,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 self.platform.durable().await;
                 turn.response()
             }
-            Reply::Detached(ended, _) => {
-                self.deliver(context, head, ended.into_json(), durations).await
+            Reply::Detached(mut ended, _) => {
+                ended.streaming = false;
+                self.deliver(context, head, ended, durations).await
             }
             Reply::Made(response) => response,
         }

@@ -56,11 +56,6 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    /// The same as JSON.
-    pub(super) fn into_json(self) -> Self {
-        Self { streaming: false, ..self }
-    }
-
     /// A cursor for a client that has received every event up to that id.
     pub(super) fn cursor(
         &self,
@@ -75,7 +70,8 @@ impl Delivery {
         if self.progress {
             cursor = cursor.with_progress(&self.text);
         }
-        if deployment.delta_interval_ms == 0 { cursor.with_single_deltas() } else { cursor }
+        cursor.single_deltas = deployment.delta_interval_ms == 0;
+        cursor
     }
 }
 

@@ -178,11 +178,12 @@ fn other_contexts(
         );
         faults.push(Fault::invalid_member(member, problem));
     };
-    let is_other = |given: &Option<String>, bound: &str, may_name: &dyn Fn(&str) -> bool| {
-        given.as_ref().is_some_and(|given| given != bound && !may_name(given))
+    let is_other = |given: &Option<String>, of: fn(&Contexts) -> &String| {
+        let is_known = |id: &String| session.known_contexts().any(|known| of(&known) == id);
+        given.as_ref().is_some_and(|id| id != of(bound) && !is_known(id))
     };
     let agent = &request.agent_context_id;
-    let is_other_agent = is_other(agent, &bound.agent, &|id| session.may_name_agent(id));
+    let is_other_agent = is_other(agent, |known| &known.agent);
     // Whoever may not choose names that of a conversation context.
     let mut conversations = session.known_contexts().map(|known| known.conversation);
     let mut is_own = |id: &str| {
@@ -194,7 +195,7 @@ fn other_contexts(
         refuse("AgentContextId", &bound.agent);
     }
     let conversation = &request.conversation_context_id;
-    if is_other(conversation, &bound.conversation, &|id| session.may_name_conversation(id)) {
+    if is_other(conversation, |known| &known.conversation) {
         refuse("ConversationContextId", &bound.conversation);
     }
     if is_hidden {

@@ -95,7 +95,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     pub(super) async fn revoke(&self, user: &UserId) -> Result<InvokeResult> {
         let platform = self.platform.as_ref();
         let credentials_valid_from = next_second(platform.now_ms());
-        self.index.revoke(credentials_valid_from, platform.now_ms())?;
+        self.index.bar_earlier(0, credentials_valid_from, platform.now_ms())?;
         let sessions = self.index.all()?;
         let told = Revocation { credentials_valid_from };
         let tell =

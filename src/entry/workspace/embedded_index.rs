@@ -16,8 +16,8 @@ use crate::entry::request_context::IsolateSettings;
 use crate::object::Alarm;
 use crate::ports::{Database, Platform};
 use crate::retrieval::{
-    Chunk, ChunkIndex, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService, Question,
-    QuestionVector, Search, WorkBudget, budget_of,
+    ChunkIndex, EmbeddedQuestion, EmbeddingOutcome, EmbeddingService, Question, QuestionVector,
+    budget_of,
 };
 
 /// The code of a warning.
@@ -55,20 +55,6 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
     /// The index, for what reads it. Whatever changes it goes through [`EmbeddedIndex::write`].
     pub(super) fn chunks(&self) -> &ChunkIndex<D> {
         &self.index
-    }
-
-    /// The best chunks for a query, and a warning for each key of its scope that no document has.
-    pub(super) async fn search<F: AsyncFn()>(
-        &self,
-        budget: &mut WorkBudget<F>,
-        search: Search<'_>,
-    ) -> Result<(Vec<Chunk>, Vec<Warning>)> {
-        let chunks = self.index.search(budget, search).await?;
-        let warnings = match search.scope {
-            Some(scope) => self.index.unknown_scope_keys(budget, scope).await?,
-            None => Vec::new(),
-        };
-        Ok((chunks, warnings))
     }
 
     /// Deletes the index, its alarm, and the storage that they took.

@@ -37,16 +37,6 @@ pub struct WorkspaceHost<P, D> {
     index: EmbeddedIndex<P, D>,
 }
 
-/// A search of the workspace's own index, for a turn with an agent context.
-struct IndexSearch<'a> {
-    agent_context: &'a str,
-    request: &'a SearchRequest,
-    limit: usize,
-    max_bytes: usize,
-    shows_unfit: bool,
-    explain: bool,
-}
-
 impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for WorkspaceHost<P, D> {
     const CLASS: ObjectClass = ObjectClass::Workspace;
     type Stream = Infallible;
@@ -191,12 +181,16 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         let agent = catalog.agent_context(id);
         let retrieval = agent.map(|agent| agent.retrieval.clone()).unwrap_or_default();
         if retrieval.source == RetrievalSource::Index {
-            let limit = request.limit.unwrap_or(retrieval.limit as usize);
-            let max_bytes = retrieval.max_bytes as usize;
-            let (agent_context, shows_unfit) = (id, false);
-            let search =
-                IndexSearch { agent_context, request, limit, max_bytes, shows_unfit, explain };
-            return self.search_index(source, search).await;
+            let search = Search {
+                query: &request.query,
+                scope: request.rag_scope.as_ref(),
+                limit: request.limit.unwrap_or(retrieval.limit as usize),
+                max_bytes: retrieval.max_bytes as usize,
+                shows_unfit: false,
+                vector: None,
+                explain,
+            };
+            return self.search_index(source, id, search).await;
         }
         let asks_service = matches!(retrieval.source, RetrievalSource::Http(_));
         if asks_service && !grants.name_context(DEFAULT_CONTEXT) {
@@ -231,31 +225,34 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         let request = parse_search(search.as_bytes())?;
         let catalog = source.catalog(self.platform.as_ref()).await.ok();
         let agent = catalog.as_ref().and_then(|catalog| catalog.agent_context(&agent_context));
-        let search = IndexSearch {
-            agent_context: &agent_context,
+        let search = Search {
+            query: &request.query,
+            scope: request.rag_scope.as_ref(),
             limit: request.limit.unwrap_or(limits::CHUNKS),
             max_bytes: agent.map_or(usize::MAX, |agent| agent.retrieval.max_bytes as usize),
             shows_unfit: true,
+            vector: None,
             explain: false,
-            request: &request,
         };
-        self.search_index(source, search).await
+        self.search_index(source, &agent_context, search).await
     }
 
+    /// Searches the workspace's own index, for a turn with that agent context, also with the vector of the query.
     async fn search_index(
         &self,
         source: &IsolateSettings,
-        search: IndexSearch<'_>,
+        agent_context: &str,
+        search: Search<'_>,
     ) -> Result<InvokeResult, Vec<Fault>> {
-        let IndexSearch { agent_context, request, limit, max_bytes, shows_unfit, explain } = search;
-        let SearchRequest { query, rag_scope, .. } = request;
         let (vector, mut warnings) =
-            self.index.question_vector(source, agent_context, query).await?;
-        let (scope, vector) = (rag_scope.as_ref(), vector.as_ref());
-        let search = Search { query, scope, limit, max_bytes, shows_unfit, vector, explain };
-        let (chunks, of_scope) =
-            self.index.search(&mut budget_of(self.platform.as_ref()), search).await?;
-        warnings.extend(of_scope);
+            self.index.question_vector(source, agent_context, search.query).await?;
+        let search = Search { vector: vector.as_ref(), ..search };
+        let (index, budget) = (self.index.chunks(), &mut budget_of(self.platform.as_ref()));
+        let chunks = index.search(budget, search).await?;
+        // A warning for each key of the scope that no document has.
+        if let Some(scope) = search.scope {
+            warnings.extend(index.unknown_scope_keys(budget, scope).await?);
+        }
         Ok(InvokeResult::success_with(BTreeMap::from([("Chunks", chunks)]), warnings))
     }
 }

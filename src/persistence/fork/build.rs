@@ -7,7 +7,7 @@ use super::copied_tables::COPIED;
 use super::source::{ForkHead, RowPage, RowPlace, TextPage, TextPlace};
 use super::{ForkOrigin, ForkPlan};
 use crate::contract::{Result, SessionId, outcome_in_session};
-use crate::object::TaskKind;
+use crate::object::{TaskKind, drop_tables};
 use crate::persistence::bound_contexts::NewContexts;
 use crate::persistence::other_contexts::Contexts;
 use crate::persistence::records::{Session, to_json};
@@ -261,7 +261,7 @@ impl<D: Database> SessionStore<D> {
                 self.take_contexts_of_fork(&mut session, contexts, build.plan.turns)?;
             }
             self.leave_decisions_behind(&session)?;
-            self.database.execute_all(schema::NO_FORK)?;
+            drop_tables(self.database.as_ref(), schema::FORK)?;
             self.save_session(&session)
         })?;
         self.memory.take();
@@ -343,10 +343,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     fn drop_tables(&self) -> Result<()> {
-        for table in schema::session_tables() {
-            self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])?;
-        }
-        self.database.execute_all(schema::NO_FORK)?;
+        drop_tables(self.database.as_ref(), schema::session_tables().chain(schema::FORK))?;
         self.memory.take();
         Ok(())
     }

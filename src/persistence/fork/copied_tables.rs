@@ -17,29 +17,17 @@ pub(super) struct CopiedTable {
     pub(super) turn: &'static str,
     /// The columns of the primary key, all of whole numbers.
     pub(super) keys: &'static [&'static str],
-    /// The columns that may refer to a text.
-    pub(super) documents: &'static [Document],
+    /// The columns that hold JSON, or the reference to it.
+    pub(super) documents: &'static [&'static str],
 }
 
-/// A column that holds JSON, or the reference to it.
-pub(super) struct Document {
-    pub(super) column: &'static str,
-    /// Whether the JSON may refer to further texts.
-    names_texts: bool,
-}
-
-const fn plain(column: &'static str) -> Document {
-    Document { column, names_texts: false }
-}
-
-const fn naming(column: &'static str) -> Document {
-    Document { column, names_texts: true }
-}
+/// The documents whose JSON may refer to further texts.
+const NAMING: [&str; 3] = ["progress", "model_call", "record"];
 
 const fn by_turn(
     name: &'static str,
     keys: &'static [&'static str],
-    documents: &'static [Document],
+    documents: &'static [&'static str],
 ) -> CopiedTable {
     CopiedTable { name, turn: "turn", keys, documents }
 }
@@ -50,23 +38,14 @@ pub(super) const COPIED: [CopiedTable; 7] = [
         name: "turns",
         turn: "ordinal",
         keys: &["ordinal"],
-        documents: &[
-            plain("composition"),
-            naming("progress"),
-            plain("outcome"),
-            naming("model_call"),
-        ],
+        documents: &["composition", "progress", "outcome", "model_call"],
     },
-    by_turn("conversation", &["seq"], &[plain("items")]),
-    by_turn(
-        "calls",
-        &["turn", "model_call", "position"],
-        &[plain("arguments"), plain("result"), plain("approval")],
-    ),
-    by_turn("submissions", &["turn", "number"], &[plain("outcome")]),
-    by_turn("model_calls", &["turn", "number"], &[naming("record")]),
+    by_turn("conversation", &["seq"], &["items"]),
+    by_turn("calls", &["turn", "model_call", "position"], &["arguments", "result", "approval"]),
+    by_turn("submissions", &["turn", "number"], &["outcome"]),
+    by_turn("model_calls", &["turn", "number"], &["record"]),
     by_turn("mode_history", &["seq"], &[]),
-    by_turn("steers", &["turn", "position"], &[plain("request")]),
+    by_turn("steers", &["turn", "position"], &["request"]),
 ];
 
 /// The members of a turn's progress and of a transcript that name a kept text.
@@ -91,11 +70,11 @@ impl CopiedTable {
         names: &mut Vec<String>,
     ) -> Result<()> {
         for document in self.documents {
-            let Some(held) = row.get::<Option<String>>(document.column)? else { continue };
+            let Some(held) = row.get::<Option<String>>(document)? else { continue };
             names.extend(texts::referred(&held).map(str::to_owned));
-            if document.names_texts {
+            if NAMING.contains(document) {
                 let text = texts::from_column(database, held)?;
-                let named: NamedTexts = from_json(document.column, &text)?;
+                let named: NamedTexts = from_json(document, &text)?;
                 let NamedTexts {
                     received_tools,
                     solution_context,
@@ -146,8 +125,7 @@ mod tests {
         for (name, columns) in copied {
             let table = COPIED.iter().find(|table| table.name == name).expect(name);
             let (_, whole) = WHOLE.iter().find(|(table, _)| *table == name).expect(name);
-            let documents = table.documents.iter().map(|document| document.column);
-            let mut known: Vec<&str> = documents.chain(whole.iter().copied()).collect();
+            let mut known: Vec<&str> = table.documents.iter().chain(*whole).copied().collect();
             let mut columns = columns;
             known.sort_unstable();
             columns.sort_unstable();

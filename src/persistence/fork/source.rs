@@ -103,10 +103,8 @@ impl<D: Database> SessionStore<D> {
             if !self.has_table(table.name)? {
                 continue;
             }
-            let lengths = table.documents.iter();
-            let lengths =
-                lengths.map(|document| format!("COALESCE(OCTET_LENGTH({}), 0)", document.column));
-            let lengths = lengths.collect::<Vec<_>>().join(" + ");
+            let length = |document: &&str| format!("COALESCE(OCTET_LENGTH({document}), 0)");
+            let lengths = table.documents.iter().map(length).collect::<Vec<_>>().join(" + ");
             let (name, turn) = (table.name, table.turn);
             add(&format!(
                 "SELECT COALESCE(SUM({lengths}), 0) AS number FROM {name} WHERE {turn} <= ?"

@@ -22,8 +22,7 @@ use crate::composition::{
 };
 use crate::contract::{Progress, Result, UserWarning};
 use crate::persistence::{
-    CompactedConversation, CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq,
-    TurnProgress, Window,
+    CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, TurnProgress, Window,
 };
 use crate::ports::{Database, Platform};
 use crate::responses_api::{is_compaction, since_compaction};
@@ -167,11 +166,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             summary_bytes: summary.text.as_deref().map_or(0, str::len),
             usage: summary.usage,
         };
-        let summary_message = message.map(|message| Box::<str>::from(message).into());
-        let compacted = CompactedConversation { record, window: next, summary_message };
+        let message = message.map(|message| Box::<str>::from(message).into());
         let RunningTurn { session, turn, .. } = running;
         session.solution_context_sent.take_if(|_| owes_context);
-        self.store.record_compaction(session, turn, compacted, self.platform.now_ms())?;
+        let now = self.platform.now_ms();
+        self.store.record_compaction(session, turn, record, next, message, now)?;
         self.run.report.borrow_mut().compactions += 1;
         Ok(true)
     }

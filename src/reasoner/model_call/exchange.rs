@@ -19,6 +19,7 @@ use super::transcript::Transcript;
 use crate::composition::{ModelRequest, compose_request};
 use crate::contract::{Fault, Progress, Result};
 use crate::llm_call::{self, CallFailure, Cause, Endpoint, Reading, UsableOutput};
+use crate::object::TaskKind;
 use crate::persistence::Session;
 use crate::ports::{Database, Platform, RequestBody};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
@@ -241,7 +242,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             None => Ok(()),
             Some(going) => {
                 let service = transcript.service.as_ref().unwrap_or(&session.agent_context);
-                self.store.add_cancel(&going.id, service, now_ms)
+                self.store.tasks().add(TaskKind::Cancel, &going.id, service, now_ms)
             }
         }
     }

@@ -36,27 +36,19 @@ pub(crate) struct Selection {
 /// All values of a document's properties together are at most as long as so many of the longest.
 const PROPERTY_ROWS: usize = limits::PROPERTY_BYTES / limits::PROPERTY_TEXT;
 
-/// How a condition compares its values with those of a document.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Match {
-    Whole,
-    Part,
-}
-
-/// What becomes of the documents that match.
-#[derive(Clone, Copy)]
-enum Effect {
-    Demand,
-    Forbid,
-}
-
-/// What an operator means.
-fn meaning_of(operator: RagOperator) -> (Match, Effect) {
+/// Whether an operator looks for a part of a value, not for the whole.
+fn is_of_parts(operator: RagOperator) -> bool {
     match operator {
-        RagOperator::Equal => (Match::Whole, Effect::Demand),
-        RagOperator::NotEqual => (Match::Whole, Effect::Forbid),
-        RagOperator::Contains => (Match::Part, Effect::Demand),
-        RagOperator::DoesNotContain => (Match::Part, Effect::Forbid),
+        RagOperator::Equal | RagOperator::NotEqual => false,
+        RagOperator::Contains | RagOperator::DoesNotContain => true,
+    }
+}
+
+/// Whether an operator forbids the documents that match, rather than demanding them.
+fn forbids(operator: RagOperator) -> bool {
+    match operator {
+        RagOperator::Equal | RagOperator::Contains => false,
+        RagOperator::NotEqual | RagOperator::DoesNotContain => true,
     }
 }
 
@@ -75,29 +67,25 @@ impl Selection {
             selection.within = Some(documents_between(tables, budget, floor, end).await?);
         }
         // Whole values are looked up in an index. They come first, since they may leave nothing to search.
-        let meaning = |condition: &'_ RagCondition| meaning_of(condition.operator);
         let mut ordered: Vec<_> = conditions.iter().collect();
-        ordered.sort_by_key(|condition| meaning(condition).0 == Match::Part);
+        ordered.sort_by_key(|condition| is_of_parts(condition.operator));
         for condition in ordered {
             if selection.is_empty() {
                 break;
             }
-            let (matching, effect) = meaning(condition);
             let needles = Needles::of(condition)?;
             // Those that are left are compared by themselves where one slice has room for all, and where a search goes on.
             let are_compared = |within: &&Spans| {
                 floor > 0 || within.len() <= needles.documents_of_a_slice(&condition.key)
             };
-            let matching = match (selection.within.as_ref().filter(are_compared), matching) {
-                (Some(within), _) => {
-                    matching_among(tables, budget, &needles, condition, within).await?
-                }
-                (None, Match::Whole) => equal_to(tables, budget, condition, floor).await?,
-                (None, Match::Part) => {
+            let matching = match selection.within.as_ref().filter(are_compared) {
+                Some(within) => matching_among(tables, budget, &needles, condition, within).await?,
+                None if is_of_parts(condition.operator) => {
                     containing(tables, budget, condition, &needles, floor).await?
                 }
+                None => equal_to(tables, budget, condition, floor).await?,
             };
-            selection.apply(effect, matching);
+            selection.apply(condition.operator, matching);
         }
         Ok(selection)
     }
@@ -115,10 +103,10 @@ impl Selection {
         }
     }
 
-    fn apply(&mut self, effect: Effect, mut matching: Spans) {
-        match effect {
-            Effect::Forbid => self.exclude(&matching),
-            Effect::Demand => match &mut self.within {
+    fn apply(&mut self, operator: RagOperator, mut matching: Spans) {
+        match forbids(operator) {
+            true => self.exclude(&matching),
+            false => match &mut self.within {
                 Some(within) => within.intersect(&matching),
                 None => {
                     matching.subtract(&self.without);
@@ -229,9 +217,9 @@ async fn matching_among<D: Database, F: AsyncFn()>(
     condition: &RagCondition,
     among: &Spans,
 ) -> Result<Spans> {
-    let fits = |value: &str| match meaning_of(condition.operator).0 {
-        Match::Whole => format!("{value} = needle"),
-        Match::Part => format!("instr({value}, needle) > 0"),
+    let fits = |value: &str| match is_of_parts(condition.operator) {
+        false => format!("{value} = needle"),
+        true => format!("instr({value}, needle) > 0"),
     };
     let of_document = match column(&condition.key) {
         Some(column) => format!("needles WHERE {}", fits(column)),

@@ -9,6 +9,7 @@ use super::fields::text_and_comments;
 use super::schema::{SCHEMA, TABLES};
 use super::spans::{Span, Spans};
 use crate::contract::{Fault, Result};
+use crate::object::drop_tables;
 use crate::ports::{Database, Row, SqlValue, insert, storage_failed, unreadable_column};
 use crate::retrieval::work_budget::Work;
 
@@ -152,21 +153,7 @@ impl<D: Database> Tables<D> {
     }
 
     pub(crate) fn erase(&self) -> Result<()> {
-        let tables = [
-            "terms",
-            "chunks",
-            "documents",
-            "properties",
-            "hidden",
-            "vectors",
-            "vector_sets",
-            "index_state",
-        ];
-        self.database.transaction(|| {
-            tables.iter().try_for_each(|table| {
-                self.database.execute(&format!("DROP TABLE IF EXISTS {table}"), &[])
-            })
-        })?;
+        self.database.transaction(|| drop_tables(&self.database, TABLES))?;
         self.forget();
         Ok(())
     }

@@ -6,7 +6,6 @@ use super::embedding_service::{
     EmbeddingFailure, EmbeddingRequest, EmbeddingService, LearnedLimits,
 };
 use super::quantized_vector::QuantizedVector;
-use super::vector_tables::SearchVectors;
 use crate::catalog::Embeddings;
 use crate::contract::Result;
 use crate::ports::{Database, Platform, within};
@@ -60,8 +59,7 @@ pub(crate) async fn embed_question<D: Database, P: Platform, F: AsyncFn()>(
     if !tables.exist()? {
         return Ok(EmbeddedQuestion::default());
     }
-    let SearchVectors { set, has_pending_chunks } =
-        tables.search_vectors(catalog, service.embeddings)?;
+    let (set, has_pending_chunks) = tables.search_vectors(catalog, service.embeddings)?;
     let mut embedded = EmbeddedQuestion { has_pending_chunks, ..EmbeddedQuestion::default() };
     let Some(set) = set else { return Ok(embedded) };
     let end = text.floor_char_boundary(QUESTION_BYTES);

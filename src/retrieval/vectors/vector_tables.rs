@@ -48,14 +48,6 @@ pub(super) struct PendingChunk {
     pub(super) text: String,
 }
 
-/// The vectors that a search uses.
-pub(super) struct SearchVectors {
-    /// `None` where no model has vectors.
-    pub(super) set: Option<VectorSet>,
-    /// Whether chunks are still to be embedded.
-    pub(super) has_pending_chunks: bool,
-}
-
 impl<D: Database> Tables<D> {
     /// All sets, the oldest first.
     pub(crate) fn vector_sets(&self) -> Result<Vec<VectorSet>> {
@@ -82,12 +74,12 @@ impl<D: Database> Tables<D> {
     }
 
     /// The vectors that a search by `service` uses: its own once all chunks have one, until then those of a model that
-    /// the catalog no longer names.
+    /// the catalog no longer names; `None` where no model has any. And whether chunks are still to be embedded.
     pub(super) fn search_vectors(
         &self,
         catalog: &[&Embeddings],
         service: &Embeddings,
-    ) -> Result<SearchVectors> {
+    ) -> Result<(Option<VectorSet>, bool)> {
         let mut sets = self.vector_sets()?;
         sets.retain(|known| known.next_chunk > 1);
         let last: Option<u64> = self.row("SELECT MAX(id) AS last FROM chunks", &[])?.get("last")?;
@@ -97,7 +89,7 @@ impl<D: Database> Tables<D> {
         let is_former = |set: &&VectorSet| !catalog.iter().any(|service| set.is_by(service));
         let former = sets.iter().filter(is_former).max_by_key(|set| set.next_chunk);
         let former = former.filter(|_| has_pending_chunks);
-        Ok(SearchVectors { set: former.or(own).cloned(), has_pending_chunks })
+        Ok((former.or(own).cloned(), has_pending_chunks))
     }
 
     /// The next chunks to embed, at most `most` of them and about `bytes` of text. They end before the first hidden

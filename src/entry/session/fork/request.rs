@@ -4,6 +4,7 @@
 use serde::Serialize;
 
 use super::super::session_host::{SessionHost, find_session, find_turn};
+use super::super::turn_draft::unknown_context;
 use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::{
     ErrorCode, Fault, ForkRequest, Operation, Result, SessionId, TurnId, parse_fork,
@@ -127,10 +128,7 @@ fn refuse_context(
     request: &ForkRequest,
     grants: &Grants,
 ) -> Result<()> {
-    let unknown = || {
-        let message = "The catalog has no ConversationContext of the id that the request or its session names.";
-        Fault::new(ErrorCode::ContextNotFound, message).at("/ConversationContextId")
-    };
+    let unknown = || unknown_context("ConversationContext");
     let named = request.conversation_context_id.as_ref();
     let asked = session.asked_conversation().unwrap_or_else(|| session.bound().conversation);
     if !grants.name_context(named.unwrap_or(&asked)) {
