@@ -13,6 +13,8 @@ export class Judge {
     this.#process.stdin.on('error', () => {
       // It has ended; `judged` says so.
     });
+    // Heard from the start: of a process that has ended, what nobody listens for is dropped.
+    this.#process.stdout.on('readable', () => {});
     this.#lines = linesOf(this.#process.stdout);
   }
 

@@ -60,7 +60,7 @@ test('one message is one turn, and what is kept of it is shown, exported and era
   const kept = readFileSync(path.join(folder, 'kept.json'), 'utf8');
   assert.equal(JSON.parse(kept).Turns.length, 1);
   // Of the same values in another text no body could be built again.
-  const whole = await fetch(`${rig.url}/sessions/kept/export`, { headers: { Authorization: `Bearer ${KEY}` } });
+  const whole = await fetch(new URL('/sessions/kept/export', rig.url), { headers: { Authorization: `Bearer ${KEY}` } });
   assert.ok((await whole.text()).includes(kept.trimEnd()), kept);
   for (const form of [[], ['--json']]) assert.deepEqual(JSON.parse(await says(['export', 'kept', ...form])), JSON.parse(kept));
   assert.equal(statSync(path.join(folder, 'kept.json')).mode & 0o777, 0o600);

@@ -57,8 +57,8 @@ class Rule:
 
 
 class GitRules:
-    """The lines of one file. With `folds_case`, `A` is `a`, as git has it where the file system does; and an accent that
-    stands by itself in a name, as macOS keeps it, is one character with its letter, as git reads it there.
+    """The lines of one file. With `folds_case`, `A` is `a`, as git has it where the file system does; and an accent
+    that stands by itself in a name, as macOS keeps it, is one character with its letter, as git reads it there.
     """
 
     def __init__(self, contents: bytes, *, folds_case: bool = False) -> None:
