@@ -11,6 +11,8 @@ import { Database } from './sqlite.mjs';
 const KILLED_MS = 5000;
 /** What SQLite says of a lock that somebody else has (SQLITE_BUSY). */
 const BUSY = 5;
+/** What a database has at most that holds nothing, in bytes: the runtime makes a new one where all was deleted. */
+const EMPTY_BYTES = 16 << 10;
 
 export class DataFolder {
   /** The folder itself, absolute. */
@@ -107,9 +109,36 @@ export class DataFolder {
     return readdirSync(folder).filter((file) => /^[0-9a-f]{64}\.sqlite$/.test(file)).sort().map((file) => path.join(folder, file));
   }
 
+  /**
+   * Removes the databases that hold nothing, before anybody serves the folder: the runtime leaves one of each object that has
+   * erased itself, and of each that was only asked.
+   */
+  sweep() {
+    for (const file of [...PRODUCT.objects.map(([, className]) => className), FILE_STORE].flatMap((name) => this.objectsOf(name))) {
+      try {
+        if (statSync(file).size <= EMPTY_BYTES && holdsNothing(file)) rmSync(file);
+      } catch {
+        // What cannot be read may hold something.
+      }
+    }
+  }
+
   /** The bytes that files take. */
   get filesBytes() {
     return this.objectsOf(FILE_STORE).reduce((bytes, file) => bytes + statSync(file).size, 0);
+  }
+}
+
+/** Whether no table of a database has a row. That of the runtime's own keeps one of an alarm that is over. */
+function holdsNothing(file) {
+  const database = new Database(file);
+  try {
+    const tables = database.prepare("SELECT name FROM sqlite_master WHERE type = 'table'").all();
+    const which = (name) => (name === '_cf_METADATA' ? 'WHERE value IS NOT NULL' : '');
+    return tables.every(({ name }) => database.prepare(`SELECT 1 FROM "${name}" ${which(name)} LIMIT 1`).get() === undefined);
+  } finally {
+    // With the last connection the log goes, too.
+    database.close();
   }
 }
 

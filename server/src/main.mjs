@@ -84,18 +84,14 @@ const COMMANDS = {
     usage: 'restore --from FILE --data DIR',
     does: 'puts a backup into an empty folder',
     options: { from: text, data: text },
-    run: async ({ from, data }) => print(await restore(required({ from }), required({ data }))),
+    run: async ({ from, data }) => verified(await restore(required({ from }), required({ data }))),
   },
   verify: {
     usage: 'verify DIR',
     does: 'opens every object of a folder: whether it is whole, its form, how many there are',
     options: {},
     takes: ['DIR'],
-    run: async (_, [data]) => {
-      const { lines, faults } = verify(data);
-      print([...lines, ...faults].join('\n'));
-      return faults.length > 0 ? 1 : 0;
-    },
+    run: async (_, [data]) => verified(verify(data)),
   },
   config: {
     usage: 'config --config FILE [--env NAME] --to DIR',
@@ -197,6 +193,12 @@ function say(line) {
 function print(lines) {
   console.log(lines);
   return 0;
+}
+
+/** What a folder has, and what is wrong with it. */
+function verified({ lines, faults }) {
+  print([...lines, ...faults].join('\n'));
+  return faults.length > 0 ? 1 : 0;
 }
 
 function help() {

@@ -16,7 +16,7 @@ import { verify } from './verify.mjs';
 /** What stands in a backup, and nothing else: no entry leaves the folder. */
 const NAMES = /^(?:release\.json|catalog\/catalog|objects\/aptix-edge-\w+\/(?:[0-9a-f]{64}|metadata)\.sqlite)$/;
 
-/** Puts the backup `from` into the folder `data`, whole or not at all; resolves to what is said of it. */
+/** Puts the backup `from` into the folder `data`, whole or not at all; resolves to `{ lines, faults }` of the folder (verify.mjs). */
 export async function restore(from, data) {
   process.umask(0o077);
   if (!existsSync(from)) throw new Fault(`there is no file ${from}`);
@@ -33,9 +33,9 @@ export async function restore(from, data) {
     const manifest = await unpack(from, folder);
     const ringing = ring(folder, manifest);
     rmSync(folder.restoring);
+    // All is as it was copied: an object that is damaged was so before, and the others are not to be lost with it.
     const { lines, faults } = verify(folder.root);
-    if (faults.length > 0) throw new Fault(faults.join('\n'));
-    return [`${folder.root} has the backup of ${manifest.Began}; ${ringing} objects look at once for what is due`, ...lines].join('\n');
+    return { lines: [`${folder.root} has the backup of ${manifest.Began}; ${ringing} objects look at once for what is due`, ...lines], faults };
   } catch (error) {
     // An operator's own folder stays, with its owner: it may be a disk of its own.
     for (const name of wasThere ? readdirSync(folder.root) : []) rmSync(folder.in(name), { recursive: true, force: true });

@@ -40,6 +40,7 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
   const catalog = settings.Catalog && catalogFile(settings.Catalog, folder.catalog, isChecked, tell);
   await catalog?.first();
   folder.take();
+  folder.sweep();
   const workerd = await Workerd.start({
     config: folder.in('config.capnp'),
     address,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { ROOT } from './pages.mjs';
 
 /** What a reader's machine has. */
-const PROGRAMS = ['apt-get', 'brew', 'cat', 'cd', 'chmod', 'curl', 'cut', 'date', 'echo', 'export', 'git', 'grep', 'mkdir', 'node', 'npm', 'openssl', 'printf', 'sed', 'sh', 'test', 'tr'];
+const PROGRAMS = ['apt-get', 'brew', 'cat', 'cd', 'chmod', 'curl', 'cut', 'date', 'echo', 'export', 'git', 'grep', 'mkdir', 'node', 'npm', 'openssl', 'printf', 'sed', 'sh', 'tar', 'test', 'tr'];
 
 const MAKEFILE = readFileSync(path.join(ROOT, 'Makefile'), 'utf8');
 /** Where the variables of commands are read. */

@@ -115,6 +115,12 @@ test("every event of one's own server stands in the table of its log, and no oth
 test("the unit for systemd sends its signal to the server alone, and not to the runtime beside it, which would end at once", () => {
   const unit = sectionOf(all.find(({ name }) => name === 'docs/own-server.md'), 'systemd');
   assert.ok(unit.includes('KillMode=mixed'));
+  assert.ok(unit.includes('RestartSec=5'), 'a disk that was full for a minute leaves no unit behind that systemd starts no more');
+});
+
+test('the image for Docker has authorities by which the runtime trusts a model service, and a folder that its user may write', () => {
+  const image = sectionOf(all.find(({ name }) => name === 'docs/own-server.md'), 'docker').join('\n');
+  assert.match(image, /ca-certificates[^]*chown node:node \/data[^]*USER node[^]*VOLUME \/data/);
 });
 
 test('no line of prose is longer than a reader wants', () => {

@@ -410,6 +410,24 @@ test('files of an erased session take no room any more, and nothing of them is l
   }
 });
 
+test('an object that is erased, or was only asked, leaves no database behind the next start', async () => {
+  const server = await starts(newServer());
+  for (const session of ['kept', 'erased']) {
+    model.script(answer(text('Hello.')));
+    await post(server, turnOf(session));
+  }
+  assert.equal((await ask(server, '/sessions/erased', { method: 'DELETE' })).status, 200);
+  assert.equal((await ask(server, '/sessions/none')).status, 404);
+  const counts = () => ['SessionObject', 'FileStore'].map((name) => new DataFolder(server.data).objectsOf(name).length);
+  // Of files, the server itself asks an object at each start.
+  assert.deepEqual(counts(), [3, 2]);
+  await server.kill();
+  await starts(server);
+  assert.deepEqual(counts(), [1, 1]);
+  assert.equal(await statusOf(server, 'kept'), 'completed');
+  await server.kill();
+});
+
 test('a backup that is made while turns run holds all that was acknowledged, and what ran goes on where it is restored', async () => {
   const server = await starts(newServer(), { settings: { Metering: true } });
   const gate = new Gate();
@@ -495,6 +513,26 @@ test('a backup for which the disk has no room says so and leaves nothing, and so
   assert.match(both.map(({ err }) => err).join(''), /is there already; a backup overwrites nothing/);
   const put = await command(['restore', '--from', to, '--data', path.join(scratch, 'none')]);
   assert.match(put.err, /^aptix-edge-server: .*full cannot be restored: EISDIR.*\n$/);
+});
+
+test('a backup with a damaged object is restored with all others, and the object is named', async () => {
+  const [data, file, restored] = ['damaged', 'damaged.tar.gz', 'damaged-restored'].map((name) => path.join(scratch, name));
+  const at = (folder, digit) => path.join(folder, 'objects/aptix-edge-SessionObject', `${digit.repeat(64)}.sqlite`);
+  mkdirSync(path.dirname(at(data, 'a')), { recursive: true });
+  writeFileSync(path.join(data, 'release.json'), '{"Release":"1"}');
+  for (const digit of ['a', 'b']) {
+    const database = new Database(at(data, digit));
+    database.exec("PRAGMA page_size = 4096; CREATE TABLE kept (text TEXT); INSERT INTO kept VALUES ('x')");
+    database.close();
+  }
+  // The page of the table, behind that of the schema.
+  writeFileSync(at(data, 'b'), readFileSync(at(data, 'b')).fill(0xff, 4096));
+  assert.equal((await command(['backup', '--data', data, '--to', file])).code, 0);
+  const { code, out, err } = await command(['restore', '--from', file, '--data', restored]);
+  assert.deepEqual([code, err], [1, ''], out);
+  assert.match(out, /SessionObject: 2[^]*b{64}\.sqlite: /);
+  assert.ok(existsSync(at(restored, 'a')));
+  assert.match((await command(['backup', '--data', restored, '--to', `${file}.again`])).out, /SessionObject 2/);
 });
 
 test('a backup that a signal ends leaves nothing behind', async () => {
