@@ -56,17 +56,26 @@ export default {
   async fetch(request, env, ctx) {
     const reason = refusedFor(request, env);
     if (reason) return refusal(await new Door(ctx, env).fetch(new Request(new URL('/health', request.url), { headers: request.headers })), reason);
-    state.open += 1;
-    let isStream = false;
-    try {
-      const response = await new Door(ctx, env).fetch(request);
-      isStream = response.body !== null && (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
-      return isStream ? ending(response, ctx) : response;
-    } finally {
-      if (!isStream) state.open -= 1;
-    }
+    const responding = counted(request, env, ctx);
+    // Where its client leaves before it, the runtime would drop what runs at the next wait: it would count as open for ever, and the
+    // Worker's memory would hold its part of it.
+    ctx.waitUntil(responding.catch(() => {}));
+    return responding;
   },
 };
+
+/** The Worker's response to a request, which is open until that is there; a stream, until that has ended. */
+async function counted(request, env, ctx) {
+  state.open += 1;
+  let isStream = false;
+  try {
+    const response = await new Door(ctx, env).fetch(request);
+    isStream = response.body !== null && (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
+    return isStream ? ending(response, ctx) : response;
+  } finally {
+    if (!isStream) state.open -= 1;
+  }
+}
 
 /** Why a request is not taken. A browser that asks first whether its page may call has to learn that it may read the refusal. */
 function refusedFor({ method, url }, env) {

@@ -44,6 +44,8 @@ const WORDS: &[&str] = &[
     "is longer than the maximum model length of #",
     // vLLM: vllm-project/vllm#12165.
     "is too long to fit into the model",
+    // vLLM, of its responses alone.
+    "engine prompt length # exceeds the max_model_len #",
     // llama.cpp: ggml-org/llama.cpp#19774.
     "exceeds the available context size",
     // llama.cpp, with status 500: ggml-org/llama.cpp#19774.
@@ -247,6 +249,7 @@ mod tests {
         "You passed 5000 input tokens and requested 16 output tokens. However, the model's context length is only 4096 tokens.",
         "The decoder prompt (length 12324) is longer than the maximum model length of 8192. Make sure that `max_model_len` is no smaller.",
         "The prompt (total length 25938) is too long to fit into the model (context length 4096).",
+        "The engine prompt length 227861 exceeds the max_model_len 131072. Please reduce prompt.",
         "request (9412 tokens) exceeds the available context size (8192 tokens), try increasing it",
         "Context size has been exceeded.",
         "Requested tokens (2285) exceed context window of 2048",

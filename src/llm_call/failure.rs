@@ -4,7 +4,7 @@
 //! The service's own words stay here: they can hold parts of a key or of a prompt.
 
 use super::context_length::{concerns_length, names_length};
-use super::refusal::{Refusal, needs_operator, status_can_pass, with_plain};
+use super::refusal::{Refusal, blames_output, needs_operator, status_can_pass, with_plain};
 use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
@@ -78,7 +78,9 @@ impl Cause {
             Self::Lost => signs(true, false, false),
             Self::TooLarge | Self::UnnameableCalls => signs(false, false, false),
             Self::Incomplete { .. } => signs(false, false, false),
-            Self::Failed(error) => signs(can_pass(error), can_pass(error), false),
+            Self::Failed(error) => {
+                signs(can_pass(error) || blames_output(error), can_pass(error), false)
+            }
             Self::Refused(of) => {
                 signs(of.retryable(), of.is_down(), matches!(of.status, 502 | 504))
             }
@@ -163,8 +165,11 @@ impl CallFailure {
 
     /// How long the service asks to wait before the same request.
     pub fn retry_after_ms(&self) -> Option<u64> {
-        let Cause::Refused(refusal) = &self.cause else { return None };
-        refusal.retry_after_ms
+        match &self.cause {
+            Cause::Refused(refusal) => refusal.retry_after_ms,
+            Cause::Failed(error) => asked_in_words(error),
+            _ => None,
+        }
     }
 
     /// The HTTP status of a refusal.
@@ -288,6 +293,23 @@ impl CallFailure {
 
 /// Where nothing compacts, the conversation alone may be what does not fit.
 const TOO_LONG: &str = "The conversation with this turn does not fit into the model's context window. Send less at once, or begin a new session.";
+
+/// The wait for which a rate limit inside the stream asks, where no header can: `Please try again in 11.054s.` A longer
+/// one than a minute has another form.
+fn asked_in_words(error: &ErrorBody) -> Option<u64> {
+    let said = error.message.as_deref()?.to_ascii_lowercase();
+    let (_, wait) = said.split_once("try again in ")?;
+    let end = wait.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let (number, behind) = wait.split_at_checked(end)?;
+    let number: f64 = serde_json::from_str(number).ok()?;
+    let unit = behind.trim_start().split(|c: char| !c.is_ascii_alphanumeric()).next()?;
+    let ms = match unit {
+        "ms" => number,
+        "s" | "second" | "seconds" => number * 1000.0,
+        _ => return None,
+    };
+    (ms <= 60_000.0).then_some(ms as u64)
+}
 
 /// Whether a failure inside a successful response concerns the moment and not the request.
 pub(super) fn can_pass(error: &ErrorBody) -> bool {

@@ -84,6 +84,8 @@ mod tests {
             (refused(526, "", ""), false),
             (refused(302, "", ""), false),
             (refused(400, "", "no"), false),
+            (refused(400, "tool_use_failed", ""), false),
+            (failed("tool_use_failed"), false),
             (refused(400, "", "Invalid schema for function 'insufficient_quota'."), false),
             (refused(401, "invalid_api_key", ""), false),
             (refused(403, "", ""), false),

@@ -32,7 +32,7 @@ pub struct Refusal {
 
 impl Refusal {
     pub(super) fn retryable(&self) -> bool {
-        self.can_pass() && !self.is_final
+        (self.can_pass() || blames_output(&self.body)) && !self.is_final
     }
 
     /// Whether its status says that the service is down, or too busy.
@@ -77,6 +77,9 @@ pub(super) fn status_can_pass(status: u16) -> bool {
     matches!(status, 408 | 409 | 429 | 500..=599)
 }
 
+/// The statuses of a request that is refused for what it holds.
+pub(super) const OF_CONTENTS: [u16; 5] = [400, 404, 409, 413, 422];
+
 /// The codes and types of errors for which somebody has to pay or to raise a limit first.
 const OF_OPERATOR: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"];
 
@@ -87,9 +90,15 @@ pub(super) fn needs_operator(status: Option<u16>, error: &ErrorBody) -> bool {
     let mut names = [&error.code, &error.kind].into_iter().flatten();
     let status = status.or_else(|| error.code.as_deref()?.parse().ok());
     let message = error.message.as_deref();
-    let message = message.filter(|_| !matches!(status, Some(400 | 404 | 413 | 422)));
+    let message = message.filter(|_| status.is_none_or(|status| !OF_CONTENTS.contains(&status)));
     names.any(|name| OF_OPERATOR.contains(&name.as_str()))
         || message.is_some_and(|message| OF_OPERATOR.iter().any(|name| message.contains(name)))
+}
+
+/// Whether the service could not read what the model itself has written as a call. The same request may get another
+/// output, and nothing that was sent is to blame.
+pub(super) fn blames_output(error: &ErrorBody) -> bool {
+    error.code.as_deref() == Some("tool_use_failed")
 }
 
 /// Reads a refusal. Where the body breaks off or comes too late, the bytes read so far count.

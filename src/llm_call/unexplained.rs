@@ -3,11 +3,8 @@
 
 use super::context_length::OF_ANY_INPUT;
 use super::failure::{CallFailure, Cause, can_pass};
-use super::refusal::{is_plain, needs_operator};
+use super::refusal::{OF_CONTENTS, blames_output, is_plain, needs_operator};
 use crate::responses_api::{ErrorBody, code_concerns_input, names_model, names_place};
-
-/// The statuses of a request that is refused for what it holds.
-const STATUSES: [u16; 5] = [400, 404, 409, 413, 422];
 
 /// Parts of codes and types for which a service will not hear what was said, in whatever words.
 const OF_POLICIES: &[&str] =
@@ -35,12 +32,13 @@ impl CallFailure {
         let is_for_its_contents = match status {
             Some(status) => {
                 let is_page = matches!(&self.cause, Cause::Refused(of) if !of.is_error_object);
-                STATUSES.contains(&status) && !is_page && !needs_operator(Some(status), error)
+                OF_CONTENTS.contains(&status) && !is_page && !needs_operator(Some(status), error)
             }
             None => fails_for_good(error),
         };
         is_for_its_contents
             && blames_no_other(error)
+            && !blames_output(error)
             && !names_model(error, model)
             && self.refused_tool().is_none()
     }
@@ -59,7 +57,7 @@ fn fails_for_good(error: &ErrorBody) -> bool {
         (Some(kind), _) => {
             matches!(kind, "invalid_request_error" | OF_A_REQUEST) || code_concerns_input(kind)
         }
-        (None, Some(code)) => code.parse().map_or(true, |status| STATUSES.contains(&status)),
+        (None, Some(code)) => code.parse().map_or(true, |status| OF_CONTENTS.contains(&status)),
         (None, None) => false,
     }
 }
@@ -146,6 +144,8 @@ mod tests {
             (refused(400, error("invalid_prompt", "", "input", "")), false),
             (refused(400, error("cyber_policy", "", "", "")), false),
             (refused(400, error("", "insufficient_quota", "", "")), false),
+            (refused(400, error("tool_use_failed", "invalid_request_error", "", "")), false),
+            (failed(error("tool_use_failed", "invalid_request_error", "", "")), false),
             (failed(error("", "invalid_request_error", "", said)), true),
             (failed(error("unsupported_item", "", "", "")), true),
             (failed(error("400", "", "", "")), true),

@@ -124,7 +124,8 @@ impl ResponseAccumulator {
             ResponseEvent::Progress(response) => self.reported.read_object(response.get()),
             ResponseEvent::Terminal(status, response) => {
                 let response = ResponseView::read(response, &mut self.reported)?;
-                let end = response.conclude(status, self.output_bytes, || self.streamed_items())?;
+                let (limit, calls_came) = (self.output_bytes, self.calls_came());
+                let end = response.conclude(status, limit, calls_came, || self.streamed_items())?;
                 return Ok(self.end(end));
             }
             // A `response.failed` that follows repeats the code and lacks the type.
@@ -345,6 +346,16 @@ impl ResponseAccumulator {
         if bytes > limit { Err(StreamFault::OutputTooLarge(limit)) } else { Ok(()) }
     }
 
+    /// Whether calls have come, and each of them whole.
+    fn calls_came(&self) -> bool {
+        let is_call = |item: &&Item| item.head.kind == ItemKind::FunctionCall;
+        let mut calls = self.items.values().filter(is_call).peekable();
+        calls.peek().is_some()
+            && calls.all(|Item { head, arguments_done, .. }| {
+                *arguments_done && head.call_id.is_some() && head.name.is_some()
+            })
+    }
+
     /// The items in order: as the service wrote them, or as the deltas make them where the service
     /// never repeated the whole item. A call whose arguments never ended counts as cut.
     fn streamed_items(&self) -> Vec<Box<RawValue>> {
@@ -493,6 +504,23 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_came_whole_is_made_though_the_end_names_a_message_alone() {
+        let added = r#"{"type":"response.output_item.added","output_index":0,"item":{"type":"function_call","call_id":"c","name":"f","arguments":""}}"#;
+        let done =
+            r#"{"type":"response.function_call_arguments.done","output_index":0,"arguments":"{}"}"#;
+        let other = r#"{"type":"response.in_progress"}"#;
+        let message = r#"{"type":"message","content":[{"type":"text","text":""}]}"#;
+        for (event, status, expected) in
+            [(done, "completed", 1), (other, "completed", 0), (done, "incomplete", 0)]
+        {
+            let response = format!(r#"{{"output":[{message}]}}"#);
+            let end = format!(r#"{{"type":"response.{status}","response":{response}}}"#);
+            let (_, ended) = run(1000, &[added, event, &end]).unwrap();
+            assert_eq!(ended.output().unwrap().calls.len(), expected, "{event} {status}");
+        }
+    }
+
+    #[test]
     fn an_item_that_is_empty_when_it_ends_takes_nothing_back_of_what_was_streamed() {
         let added = |item: &str| {
             format!(r#"{{"type":"response.output_item.added","output_index":0,"item":{item}}}"#)
@@ -521,6 +549,19 @@ mod tests {
             (output.calls[0].arguments.as_str(), output.calls[0].cut),
             (r#"{"a":1}"#, false)
         );
+    }
+
+    #[test]
+    fn a_stream_may_end_with_an_event_that_does_not_say_how_the_response_did() {
+        let place = r#""output_index":0"#;
+        for (status, is_whole) in [("completed", true), ("incomplete", false)] {
+            let end = format!(r#"{{"type":"response.done","response":{{"status":"{status}"}}}}"#);
+            let (_, ended) = run(1000, &[&delta(place, "Hi"), &end]).unwrap();
+            assert_eq!(ended.output().unwrap().text, "Hi");
+            assert_eq!(matches!(ended, ResponseEnd::Completed(_)), is_whole, "{status}");
+        }
+        let nothing = r#"{"type":"response.done"}"#;
+        assert!(run(1000, &[nothing, EMPTY_END]).is_ok());
     }
 
     #[test]

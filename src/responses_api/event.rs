@@ -148,6 +148,11 @@ impl<'a> ResponseEvent<'a> {
             }
             // OpenRouter names some `response.error`: openrouter.ai/docs/api/reference/errors-and-debugging.
             Some("error" | "response.error") => Self::Error(members.error(data)),
+            // Some gateways end every stream so; the response's own status says how it ended.
+            Some("response.done") => {
+                let end = |response| Self::Terminal(TerminalStatus::Completed, response);
+                members.response.map_or(Self::Ignored, end)
+            }
             Some(other) => match other.strip_prefix("response.").and_then(TerminalStatus::parse) {
                 // Perplexity's failures have an error and no response: its schema of `ResponseFailedEvent`.
                 Some(TerminalStatus::Failed)

@@ -13,7 +13,7 @@ use super::error_body::ErrorBody;
 use super::event::TerminalStatus;
 use super::hosted_items::Citation;
 use super::ordered_text::BLANK_LINE;
-use super::output_item::{FunctionCall, Message, OutputItem, Phase};
+use super::output_item::{FunctionCall, ItemKind, Message, OutputItem, Phase};
 use super::response_facts::{ResponseFacts, usable_id};
 use super::token_counts::{TokenCounts, token_counts};
 use crate::json::{Object, from_object};
@@ -145,11 +145,13 @@ impl<'a> ResponseView<'a> {
     }
 
     /// How the response ended. `streamed` gives the items seen so far, for services whose terminal event
-    /// has an empty `output`. Where event and object disagree, the worse of the two counts.
+    /// has an empty `output`, or one without the calls that came whole: whether any did says `calls_came`. Where event
+    /// and object disagree, the worse of the two counts.
     pub(super) fn conclude(
         self,
         status: TerminalStatus,
         output_bytes: usize,
+        calls_came: bool,
         streamed: impl FnOnce() -> Vec<Box<RawValue>>,
     ) -> Result<ResponseEnd, StreamFault> {
         let status = match self.status.as_deref().and_then(TerminalStatus::parse) {
@@ -174,8 +176,13 @@ impl<'a> ResponseView<'a> {
                 },
             }));
         }
+        let lacks_calls = |output: &[&RawValue]| {
+            calls_came
+                && status == TerminalStatus::Completed
+                && !output.iter().any(|item| ItemKind::of(item) == ItemKind::FunctionCall)
+        };
         let items = match self.output.map(BoundedList::all).transpose()? {
-            Some(output) if !output.is_empty() => {
+            Some(output) if !output.is_empty() && !lacks_calls(&output) => {
                 let bytes = output.iter().map(|item| item.get().len()).sum::<usize>();
                 if bytes > output_bytes {
                     return Err(StreamFault::OutputTooLarge(output_bytes));

@@ -328,9 +328,10 @@ impl<D: Database> UserIndex<D> {
     }
 
     fn bar(&self, received_at: u64, credentials_valid_from: u64) -> Result<()> {
-        // The time of an earlier erasure, by a clock that was set back since, bars nothing any more.
+        // The time of an earlier erasure, by a clock that was set back since, bars nothing any more. Whoever only revokes (0)
+        // says nothing about it.
         self.database.execute(
-            "UPDATE user SET erased_at = IIF(erased_at > ?3, ?1, MAX(erased_at, ?1)),
+            "UPDATE user SET erased_at = IIF(?1 > 0 AND erased_at > ?3, ?1, MAX(erased_at, ?1)),
                 credentials_valid_from = MAX(credentials_valid_from, ?2)",
             &[
                 received_at.into(),

@@ -120,6 +120,9 @@ fn a_question_becomes_its_words_and_pairs_of_neighbours_without_stop_words() {
     assert_eq!(terms("keep_alive"), ["\"alive\"", "\"keep alive\"", "\"keep\""]);
     // A stop word counts inside a name only.
     assert_eq!(terms("isRunning"), ["\"is running\"", "\"running\""]);
+    // A vowel sign is no word: FTS5 reads none.
+    assert_eq!(terms("ភាសា"), ["\"ភ ស\"", "\"ភ\"", "\"ស\""]);
+    assert_eq!(terms("မြန်"), ["\"န\"", "\"မ န\"", "\"မ\""]);
 }
 
 #[test]

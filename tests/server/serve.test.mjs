@@ -355,6 +355,24 @@ test('a download that is under way has the whole time of the end in order', asyn
   }
 });
 
+test('a client that leaves before its answer holds up no end in order', { timeout: 60_000 }, async () => {
+  const server = await starts(newServer(), { drain: '30s' });
+  const gate = new Gate();
+  model.script(answer(text('Nobody ', gate, 'waits.')));
+  const request = http.request(new URL('/execute', server.url), { method: 'POST', agent: false, headers: { 'content-type': 'application/json' } });
+  request.on('error', () => {}).end(JSON.stringify(turnOf('left')));
+  await eventually(() => model.requests.length === 1, 'the turn runs');
+  // A reset is noticed by the runtime at once, and an end alone with the answer.
+  request.socket.resetAndDestroy();
+  await pause(500);
+  gate.open();
+  await eventually(async () => (await statusOf(server, 'left')) === 'completed', 'the turn has ended');
+  const from = Date.now();
+  server.signal('SIGTERM');
+  assert.deepEqual(await server.ended, [0, null]);
+  assert.ok(Date.now() - from < 15_000, 'nobody is waited for');
+});
+
 test('a stream that breaks within the service ends for its reader, who resumes', { timeout: 60_000 }, async () => {
   // A copy of the package, with a Worker whose stream breaks behind its first bytes.
   const folder = mkdtempSync(path.join(scratch, 'package-'));

@@ -378,6 +378,8 @@ fn an_erasure_after_a_clock_was_set_back_bars_what_was_received_before_it() {
     assert_eq!(erased_at(3_600_000), 3_600_000);
     // The clocks of two machines differ.
     assert_eq!(erased_at(3_300_000), 3_600_000);
+    // A revocation is no erasure.
+    assert_eq!(erased_at(0), 3_600_000);
     assert_eq!(erased_at(1_000), 1_000);
 }
 

@@ -312,6 +312,9 @@ def test_a_rule_fits_a_name_as_macos_keeps_it_with_its_accents_by_themselves() -
     name = "a/Vertra\u0308ge/".encode()
     fitting = [GitRules("Verträge/".encode(), folds_case=folds).of(name) for folds in (True, False)]
     assert [rule is not None for rule in fitting] == [True, False]
+    # A rule that is written so leaves out, and takes nothing back in that git leaves out.
+    written = [GitRules(f"{mark}Vertra\u0308ge/".encode(), folds_case=True).of(name) for mark in ("", "!")]
+    assert [rule is not None for rule in written] == [True, False]
 
 
 @pytest.mark.skipif(not FOLDER_TS.exists(), reason="the TypeScript client has no such rules")

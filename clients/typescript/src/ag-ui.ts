@@ -214,7 +214,8 @@ interface Submission {
 /** What was said in the thread, as the service has it; `undefined` where nothing was, or where the credential may not read it. */
 async function told(session: Session): Promise<RunAgentInput["messages"] | undefined> {
   try {
-    return saidIn(await session.export()).map(({ id, role, text }) => ({ id, role, content: text }));
+    const said = saidIn(await session.export()).filter(({ role, text }) => role === "user" || text !== "");
+    return said.map(({ id, role, text }) => ({ id, role, content: text }));
   } catch (error) {
     const { code } = error as AptixError;
     if (code !== "session_not_found" && code !== "forbidden") throw error;

@@ -194,6 +194,8 @@ export class AptixChatTransport {
 
   #watched(session: Session, before: Before, watch: Watch, signal?: AbortSignal): AsyncGenerator<Chunk, void, void> {
     watch.endsWith(signal);
+    // Each has all that was sent with its turn, pictures and files, and a page has many chats.
+    for (const [id, { isOver }] of this.#watches) if (isOver) this.#watches.delete(id);
     this.#watches.set(session.sessionId, watch);
     return this.#chunks(before, watch.read());
   }

@@ -44,11 +44,15 @@ export class GitRules {
 
   /** The last rule that fits, of a path below the folder of the rules; a folder's path has a `/` at its end. */
   of(path: string): Rule | undefined {
-    const bytes = inBytes(this.foldsCase ? path.normalize() : path);
-    const isFolder = bytes.endsWith("/");
-    const whole = (this.foldsCase ? fold(bytes) : bytes).slice(0, isFolder ? -1 : undefined);
-    const name = whole.slice(whole.lastIndexOf("/") + 1);
-    return this.#lines.find((line) => (isFolder || !line.foldersOnly) && line.fits(whole, name));
+    const isFolder = path.endsWith("/");
+    // As it is stored, too: a rule may have been written so, and what it leaves out stays out.
+    const spellings = Array.from(new Set(this.foldsCase ? [path.normalize(), path] : [path]), (spelling) => {
+      const bytes = inBytes(spelling);
+      const whole = (this.foldsCase ? fold(bytes) : bytes).slice(0, isFolder ? -1 : undefined);
+      return { whole, name: whole.slice(whole.lastIndexOf("/") + 1) };
+    });
+    return this.#lines.find((line) =>
+      (isFolder || !line.foldersOnly) && spellings.some(({ whole, name }, at) => (at === 0 || !line.negated) && line.fits(whole, name)));
   }
 }
 

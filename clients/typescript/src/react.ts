@@ -70,8 +70,12 @@ class WatchedSession {
   #turn: Turn | undefined;
   /** What this page has sent, until it has its answer. */
   #sent: { turnId: string; request: TurnRequest } | undefined;
+  /** The ids of what the service has told. */
+  #told: ReadonlySet<string> = new Set();
   /** The segment that the open answer shows. */
   #segment: number | undefined;
+  /** Words waited for the turn when it was read: that an answer stands in front of them, the service tells at the end. */
+  #isPartial = false;
   /** Steers that drop the model call under way, and what it has said. */
   readonly #interrupting = new Set<string>();
   /**
@@ -243,6 +247,7 @@ class WatchedSession {
       // Whoever has left may come back to it; another loading shows its own.
       if (signal !== this.#present.signal) return undefined;
       const messages = saidIn(exported);
+      this.#told = new Set(messages.map(({ id }) => id));
       // What the service does not have stays to be seen: it is on its way, or is sent again.
       const own = this.#shown.messages.filter(({ id, role }) => role === "user" && !messages.some((message) => message.id === id));
       this.#show({ messages: [...messages, ...own] });
@@ -250,12 +255,13 @@ class WatchedSession {
       const sent = exported.Turns.find(({ TurnId }) => TurnId === this.#sent?.turnId);
       if (sent?.Status === "completed" || sent?.Status === "aborted") this.#sent = undefined;
       const last = exported.Turns.at(-1);
+      this.#isPartial = last?.Steers?.some(({ State }) => State === "pending") ?? false;
       return last && isLive(last.Status) ? last.TurnId : undefined;
     } catch (error) {
       const { code } = error as AptixError;
       if (code === "session_not_found") {
         // It is not begun, or erased: nothing is left but words that are on their way, or were not taken.
-        const messages = this.#shown.messages.filter(({ turnId, role, state }) => role === "user" && (state === "failed" || turnId === this.#sent?.turnId));
+        const messages = this.#shown.messages.filter(({ id, turnId, role, state }) => role === "user" && ((state === "failed" && !this.#told.has(id)) || turnId === this.#sent?.turnId));
         if (signal === this.#present.signal) this.#show({ messages });
         return undefined;
       }
@@ -315,6 +321,7 @@ class WatchedSession {
           if (!signal.aborted) this.#take(turn, event);
         }
         this.#answered(turn);
+        if (this.#isPartial && !signal.aborted) await this.#kept(signal).catch(() => {});
       } catch (error) {
         if (!signal.aborted) this.#ended(turn, error as AptixError);
       } finally {

@@ -19,14 +19,16 @@ export interface Said {
 export const isLive = (status: string) => status === "running" || status === "awaiting_tools";
 
 type ExportedTurn = SessionExport["Turns"][number];
-type Item = { type?: string; phase?: string; content?: { text?: string }[] };
+type Item = { type?: string; phase?: string; content?: { text?: string; refusal?: string }[] };
 type Result = FinalResponse | ToolContinuationResponse;
 
 /** How often an answer has been added to these messages of a turn. */
 const answersOf = (messages: readonly Said[], turnId: string) => messages.filter((message) => message.role === "assistant" && message.turnId === turnId).length;
 
+/** What the ids of a turn's answers begin with. */
+export const answersBegin = (turnId: string) => `${turnId}.said.`;
 /** The id of a turn's next answer. */
-export const answerId = (messages: readonly Said[], turnId: string) => `${turnId}.said.${answersOf(messages, turnId)}`;
+export const answerId = (messages: readonly Said[], turnId: string) => answersBegin(turnId) + answersOf(messages, turnId);
 
 /** Everything that was said before; of a turn that runs or waits, what its newest submission has not told. */
 export const saidIn = ({ Turns }: SessionExport): Said[] => Turns.flatMap(saidInTurn);
@@ -34,21 +36,24 @@ export const saidIn = ({ Turns }: SessionExport): Said[] => Turns.flatMap(saidIn
 function saidInTurn(turn: ExportedTurn): Said[] {
   const { TurnId: turnId, Status, Conversation, Steers = [], Submissions, TextSoFar = "" } = turn;
   const messages: Said[] = [];
-  const asked = (id: string, text: string) => messages.push({ id, turnId, role: "user", text, state: "done" });
+  const asked = (id: string, text: string) =>
+    messages.push({ id, turnId, role: "user", text, state: id === turnId && Status === "failed" ? "failed" : "done" });
   const answered = (text: string, more: Partial<Said> = {}) =>
-    text !== "" && messages.push({ id: answerId(messages, turnId), turnId, role: "assistant", text, state: "done", ...more });
+    (text !== "" || more.response) && messages.push({ id: answerId(messages, turnId), turnId, role: "assistant", text, state: "done", ...more });
   const outcomes = Submissions.map(({ Outcome }) => (Outcome as unknown as { Result?: Result } | undefined)?.Result);
   const isOpen = isLive(Status);
-  const told = new Set(outcomes.flatMap((result, at) => (result?.Kind === "client_tool_continuation" && !(isOpen && at === outcomes.length - 1) ? result.ToolContinuationMessage : [])));
+  const told = outcomes.flatMap((result, at) => (result?.Kind === "client_tool_continuation" && !(isOpen && at === outcomes.length - 1) ? result.ToolContinuationMessage ?? [] : []));
   for (const [at, { Kind, Sequence, Items }] of Conversation.entries()) {
     const items = Items as unknown as Item[];
-    if (Kind === "user") asked(turnId, wordsOf(items));
+    // The message of a turn that is repeated may be in the conversation once more.
+    if (Kind === "user" && !messages.some(({ id }) => id === turnId)) asked(turnId, wordsOf(items));
     if (Kind === "steer") asked(Steers.find((steer) => steer.Sequence === Sequence)?.SteerId ?? `${turnId}.${Sequence}`, wordsOf(items));
     if (Kind !== "answer") continue;
-    const text = textOf(items.filter(({ type, phase }) => type === "message" && phase !== "commentary"));
     const hasCalls = items.some(({ type }) => type === "function_call");
-    // The last answer is the response's, whole.
-    if (hasCalls ? told.has(text) : Conversation[at + 1]?.Kind === "steer") answered(text);
+    const text = textOf(items, hasCalls);
+    // Each pause has told its text once. The last answer is the response's, whole.
+    const place = told.indexOf(text);
+    if (hasCalls ? place >= 0 && told.splice(place, 1) : Conversation[at + 1]?.Kind === "steer") answered(text);
   }
   for (const { SteerId, Sequence, Instruction = "" } of Steers) if (Sequence === undefined) asked(SteerId, Instruction);
   const last = outcomes.at(-1);
@@ -57,7 +62,13 @@ function saidInTurn(turn: ExportedTurn): Said[] {
   return messages;
 }
 
-const textOf = (items: readonly Item[]) => items.flatMap(({ content = [] }) => content.map(({ text = "" }) => text)).join("");
+/** An answer's messages as the service joins them: commentary is left out where there is other text, unless they are `whole`. */
+function textOf(items: readonly Item[], whole: boolean): string {
+  const wordsIn = ({ content = [] }: Item) => content.map(({ text, refusal }) => text ?? refusal ?? "").join("");
+  const messages = items.filter((item) => item.type === "message" && wordsIn(item) !== "");
+  const spoken = messages.filter(({ phase }) => phase !== "commentary");
+  return (whole || spoken.length === 0 ? messages : spoken).map(wordsIn).join("\n\n");
+}
 
 /** The user's own words, without what the service puts around them. */
 function wordsOf(items: readonly Item[]): string {

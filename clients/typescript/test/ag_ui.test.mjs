@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Rig, eventually, httpTool } from '../../../tests/e2e/harness.mjs';
-import { Gate, answer, call, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Gate, answer, call, commentary, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix, memoryStore } from '../dist/index.js';
 import { FRONT_END, VERSIONS, agentsIn, answerCalls, run, texts, toTheEnd } from './agents.mjs';
 import { TURNS, asScripted } from './turns.mjs';
@@ -283,6 +283,18 @@ for (const version of Object.keys(VERSIONS)) {
     assert.match(JSON.stringify(rig.model.requests.at(-1).body.input), /And now\?/);
   });
 
+  test(`${version}: a thread that the service tells has the words of a repeated turn once`, async () => {
+    rig.model.script(httpError(401, { message: 'No.' }), answer(text('Two.')), answer(text('One.')));
+    const session = new Aptix({ baseUrl: `${rig.url}` }).session(`repeated-${version}`);
+    const first = () => session.turn({ Instruction: 'First' }, { turnId: 'first' }).final();
+    await assert.rejects(first());
+    await session.turn({ Instruction: 'Second' }).final();
+    await first();
+    const back = newAgent(version, { threadId: session.sessionId });
+    await run(back, {}, 'connectAgent');
+    assert.deepEqual(back.messages.map(({ content }) => content), ['First', 'One.', 'Second', 'Two.']);
+  });
+
   test(`${version}: a run that is aborted on its way to the service is cancelled once it has arrived`, async () => {
     const asked = [];
     let [arrive, sent] = [];
@@ -306,6 +318,18 @@ for (const version of Object.keys(VERSIONS)) {
     arrive();
     assert.ok((await running).isFinished);
     assert.deepEqual(asked.slice(1), ['execute', 'cancel']);
+  });
+
+  test(`${version}: a thread that the service tells has what was said before the pause at which it waits`, async () => {
+    rig.model.script(answer(text('I read a.'), call('read', { path: 'a' })), answer(text('And b.'), call('read', { path: 'b' })));
+    const agent = newAgent(version);
+    say(agent, 'Read both.');
+    await run(agent, { tools: FRONT_END });
+    answerCalls(agent);
+    await run(agent, { tools: FRONT_END });
+    const back = newAgent(version, { threadId: agent.threadId });
+    await run(back, {}, 'connectAgent');
+    assert.deepEqual([texts(back), answerCalls(back)], [['I read a.', 'And b.'], 1]);
   });
 
   test(`${version}: history gives a thread back to a front end without messages, and one that cannot keep or read it ends no run`, async (t) => {
@@ -333,6 +357,22 @@ for (const version of Object.keys(VERSIONS)) {
       if (history !== shut) assert.equal((await history.get(`thread:${agent.threadId}`))?.length, history === full ? undefined : back.messages.length);
     }
     assert.ok(warned.mock.calls.every(({ arguments: [words] }) => /were not kept|could not be read/.test(words)) && warned.mock.callCount() > 0);
+  });
+
+  test(`${version}: a thread that the service tells has what its pauses have said, each once`, async () => {
+    rig.model.script(
+      answer(commentary('Looking.'), text('I read.'), call('read', { path: 'a' })),
+      answer(text('Let me see.'), call('look')),
+      answer(text('Let me see.'), call('read', { path: 'b' })),
+      answer(text('Two'), text('messages.')),
+    );
+    const agent = newAgent(version);
+    say(agent, 'Read both.');
+    await toTheEnd(agent, { tools: FRONT_END });
+    const back = newAgent(version, { threadId: agent.threadId });
+    await run(back, {}, 'connectAgent');
+    assert.deepEqual(texts(back), ['Looking.\n\nI read.', 'Let me see.', 'Two\n\nmessages.']);
+    assert.deepEqual(texts(back), texts(agent), 'as whoever watched has seen it');
   });
 
   test(`${version}: a run that is left for another thread is kept in its own, and not in that`, async () => {

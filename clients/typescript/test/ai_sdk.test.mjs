@@ -252,6 +252,27 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     await done(chat);
   });
 
+  test(`AI SDK ${version}: a page that is reloaded behind a tool of the service keeps it, and is told what it gave`, async () => {
+    const gate = new Gate();
+    const chat = newChat(ai);
+    rig.tools.on('/look', '{"found":1}');
+    said(text('I think…'), call('look', { q: 'x' }));
+    said(text('It is ', gate, '42.'));
+    void chat.sendMessage({ text: 'What is it?' });
+    await eventually(() => rig.model.requests.length === 2, 'the tool has run');
+    await eventually(() => chat.messages[1] && shape(chat.messages[1]).includes('look:output-available'), 'and is shown');
+    const shown = structuredClone(chat.messages);
+    const reloaded = newChat(ai, { id: chat.id, messages: shown, transport: { shown: () => shown } });
+    const resumed = reloaded.resumeStream();
+    gate.open();
+    await resumed;
+    await done(chat);
+    for (const each of [chat, reloaded]) {
+      assert.deepEqual(shape(each.messages[1]).filter((part) => part !== '|'), ['look:output-available', 'It is 42.']);
+      assert.deepEqual(each.messages[1].parts.find(({ toolName }) => toolName === 'look').output, { found: 1 });
+    }
+  });
+
   test(`AI SDK ${version}: a lost connection is one that can be resumed, a failure keeps its code`, async () => {
     const chat = newChat(ai, { client: { baseUrl: proxy.url, maxReconnects: 0 } });
     proxy.fault = () => ({ cutAfter: 100, cut: 'reset' });

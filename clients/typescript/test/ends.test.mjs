@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { Readable } from 'node:stream';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { recorded, serve } from '../../../tests/local_server.mjs';
 import { AptixChatTransport, chatHandler } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
@@ -601,4 +603,32 @@ test('an erasure is done where its session is gone after an object that had not 
     const aptix = new Aptix({ baseUrl: 'http://service.invalid', fetch, retryDelayMs: 1, retryFailedTurns: 1 });
     assert.equal(await aptix.session('s').erase(), undefined, first[1]);
   }
+});
+
+test('the transport of many chats holds nothing of one whose turn has ended when another one goes on', async () => {
+  const held = [];
+  const session = (sessionId) => ({
+    sessionId,
+    turn() {
+      const events = async function* () {
+        yield { type: 'result', response: { Kind: 'final', SessionId: sessionId, TurnId: 'm', PrimaryOutputText: 'Said.' } };
+      };
+      const turn = { steer() {}, [Symbol.asyncIterator]: events };
+      held.push(new WeakRef(turn));
+      return turn;
+    },
+  });
+  const transport = new AptixChatTransport({ client: { session } });
+  for (const chatId of ['one', 'two']) {
+    const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi.' }] }];
+    const chunks = await Array.fromAsync(await transport.sendMessages({ trigger: 'submit-message', chatId, messages }));
+    assert.equal(chunks.at(-1).type, 'finish');
+  }
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc');
+  for (let times = 0; times < 50 && held[0].deref(); times += 1) {
+    await soon();
+    collect();
+  }
+  assert.equal(held[0].deref(), undefined);
 });

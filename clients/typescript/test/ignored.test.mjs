@@ -119,4 +119,7 @@ test('a rule fits a name as macOS keeps it, with its accents by themselves', asy
   const { GitRules } = await import(outfile);
   const fitting = [true, false].map((folds) => new GitRules('Verträge/', folds).of('a/Vertra\u0308ge/'));
   assert.deepEqual(fitting.map((rule) => rule !== undefined), [true, false]);
+  // A rule that is written so leaves out, and takes nothing back in that git leaves out.
+  const written = ['', '!'].map((mark) => new GitRules(`${mark}Vertra\u0308ge/`, true).of('a/Vertra\u0308ge/'));
+  assert.deepEqual(written.map((rule) => rule !== undefined), [true, false]);
 });

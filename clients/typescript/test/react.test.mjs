@@ -227,6 +227,22 @@ test('words that the network has lost on their way to a turn stay to be seen, an
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
+test('an answer to which words were added before a reload stays to be read', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  const gate = new Gate();
+  rig.model.script(answer(text('It is blue', gate, '.')), answer(text('And green.')));
+  const { page, until, texts } = await bare('waiting-words');
+  await page.evaluate(() => void window.hook.send('Which colour?'));
+  await until("window.hook.messages.at(-1)?.text === 'It is blue'");
+  await page.evaluate(() => void window.hook.send('Two, please.'));
+  await eventually(async () => (await steersOf('waiting-words')).length === 1, 'the words are there');
+  await page.reload();
+  await until("window.hook?.messages.some(({ text }) => text === 'It is blue')");
+  gate.open();
+  await until("window.hook.status === 'ready' && window.hook.messages.at(-1)?.text === 'And green.'");
+  assert.deepEqual(await texts(), ['Which colour? done', 'It is blue. done', 'Two, please. done', 'And green. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
 test('words that come too late for a turn are added to the one that has begun by then', { skip: withoutBrowser, timeout: 60_000 }, async () => {
   const gate = new Gate();
   rig.model.script(answer(sendMail({ to: 'Ann' })), answer(text('Another day', gate, '.')), answer(text('And another.')));
@@ -393,6 +409,21 @@ test('words behind another page\'s turn are sent when that has failed, too', { s
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 
+test('words whose turn has failed are seen as failed after a reload, too, and not in a session that is erased', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(httpError(401, { message: 'No.', code: 'invalid_api_key' }));
+  const { page, until, texts } = await bare('failed');
+  await page.evaluate(() => void window.hook.send('First.'));
+  await until("window.hook.error && window.hook.status === 'ready'");
+  assert.deepEqual(await texts(), ['First. failed']);
+  await page.reload();
+  await until("window.hook?.status === 'ready'");
+  assert.deepEqual(await texts(), ['First. failed']);
+  await fetch(new URL('/sessions/failed', rig.url), { method: 'DELETE' });
+  await page.evaluate(() => window.hook.resume());
+  await until("window.hook.status === 'ready'");
+  assert.deepEqual([await texts(), faults, rig.model.leftovers], [[], [], []]);
+});
+
 test('a tool that runs while the component is away gives its result, and is not run again', { skip: withoutBrowser, timeout: 120_000 }, async () => {
   rig.model.script(answer(call('look', {})), answer(text('Seen.')), answer(call('look', {})), answer(text('Seen again.')));
   const { page, until, texts } = await bare('away');
@@ -491,6 +522,20 @@ test('a session that is loaded twice at once is read once, and each answer is th
   gate.open();
   await until("window.hook.status === 'ready' && window.hook.messages.length > 1");
   assert.deepEqual(await texts(), ['Slowly. done', 'Half and whole. done']);
+  assert.deepEqual([faults, rig.model.leftovers], [[], []]);
+});
+
+test('an answer without words has its response after a reload, too', { skip: withoutBrowser, timeout: 60_000 }, async () => {
+  rig.model.script(answer());
+  const { page, until } = await bare('wordless');
+  await page.evaluate(() => window.hook.send('Draw.'));
+  await until("window.hook.status === 'ready' && window.hook.messages.length === 2");
+  const shown = () => page.evaluate(() => window.hook.messages.map(({ id, text, response }) => [id, text, response]));
+  const before = await shown();
+  assert.equal(before[1][2].UserWarnings.length, 1);
+  await page.reload();
+  await until("window.hook?.status === 'ready'");
+  assert.deepEqual(await shown(), before);
   assert.deepEqual([faults, rig.model.leftovers], [[], []]);
 });
 

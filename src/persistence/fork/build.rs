@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::copied_tables::COPIED;
 use super::source::{ForkHead, RowPage, RowPlace, TextPage, TextPlace};
 use super::{ForkOrigin, ForkPlan};
-use crate::contract::{Result, SessionId, outcome_in_session};
+use crate::contract::{Result, SessionId, TurnStatus, outcome_in_session};
 use crate::object::{TaskKind, drop_tables};
 use crate::persistence::bound_contexts::NewContexts;
 use crate::persistence::other_contexts::Contexts;
@@ -288,8 +288,22 @@ impl<D: Database> SessionStore<D> {
             if known(session) != before {
                 session.part_from_copied(turns);
             }
+            if session.agent_context != before.0 {
+                self.leave_fallbacks(turns)?;
+            }
         }
         session.ask_for(contexts.asked);
+        Ok(())
+    }
+
+    /// A failed turn that is repeated stays with no service that another agent context has fallen back to.
+    fn leave_fallbacks(&self, turns: u64) -> Result<()> {
+        for turn in self.turns_with("service", "<=", turns)? {
+            let mut turn = turn?;
+            if turn.status == TurnStatus::Failed && turn.progress.service.take().is_some() {
+                self.save_progress(&mut turn)?;
+            }
+        }
         Ok(())
     }
 

@@ -247,8 +247,10 @@ impl<D: Database> SessionStore<D> {
         Ok(())
     }
 
+    /// The prompt that a fork has got is the first turn's, and stands behind all that the fork has copied.
     fn newest_entry_up_to(&self, turns: u64) -> Result<EntrySeq> {
-        let newest = "SELECT MAX(seq) AS number FROM conversation WHERE turn <= ?";
+        let newest = "SELECT MAX(seq) AS number FROM conversation
+             WHERE turn <= ? AND kind <> 'system'";
         self.number(newest, &[turns.into()]).map(EntrySeq::at)
     }
 
@@ -282,7 +284,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The turns before or after an ordinal whose progress may have a member, oldest first. Each is read when it is asked
     /// for: a row may hold texts as long as an answer.
-    fn turns_with(
+    pub(super) fn turns_with(
         &self,
         member: &str,
         which: &str,

@@ -1,5 +1,6 @@
 //! When a failed call is made again (interface §4): two retries for 408, 409, 429, 5xx, unless the code says that no
-//! repetition helps, for connections that failed or broke, and for failures inside the stream that pass; the service's
+//! repetition helps, for connections that failed or broke, for failures inside the stream that pass, and for an output
+//! that the service itself could not read; the service's
 //! `Retry-After` up to a minute, else a backoff, as the service's own clients do, either with jitter. After a longer
 //! `Retry-After` the call has failed: the fault of the turn says when to send the request again. Where another service
 //! can take the call over, one retry has to do, and no wait is long.
@@ -87,6 +88,8 @@ mod tests {
             failed(Some("server_is_overloaded"), None),
             failed(Some("529"), Some("overloaded_error")),
             failed(None, Some("overloaded_error")),
+            refused(400, None, Some("tool_use_failed")),
+            failed(Some("tool_use_failed"), Some("invalid_request_error")),
         ] {
             assert_eq!(wait_ms(&failure, 1, 0.0, false), Some(500));
             assert_eq!(wait_ms(&failure, 2, 0.0, false), Some(1000));
@@ -102,6 +105,26 @@ mod tests {
         assert_eq!(wait_ms(&refused(429, Some(3_000), None), 2, 0.5, false), Some(3_375));
         assert_eq!(wait_ms(&refused(429, Some(0), None), 1, 0.999, false), Some(0));
         assert_eq!(wait_ms(&refused(429, Some(60_001), None), 1, 0.0, false), None);
+    }
+
+    #[test]
+    fn a_rate_limit_inside_the_stream_says_its_wait_in_words() {
+        for (words, ms) in [
+            (
+                "Limit 30000, Used 22999. Please try again in 11.5s. Visit https://a.example.",
+                11_500,
+            ),
+            ("Please try again in 28ms.", 28),
+            ("Try again in 35 seconds.", 35_000),
+            ("Please try again in 1m12.5s.", 500),
+            ("Please try again in 99s.", 500),
+            ("Please try again in a while.", 500),
+        ] {
+            let (code, message) = (Some("rate_limit_exceeded".into()), Some(words.into()));
+            let error = ErrorBody { code, message, ..ErrorBody::default() };
+            let failure: CallFailure = Cause::Failed(Box::new(error)).into();
+            assert_eq!(wait_ms(&failure, 1, 0.0, false), Some(ms), "{words}");
+        }
     }
 
     #[test]

@@ -182,9 +182,10 @@ fn is_letter_or_digit(c: char) -> bool {
         '\u{2000}'..='\u{2bff}' | '\u{3000}'..='\u{3004}' | '\u{3008}'..='\u{303f}' => false,
         '\u{e000}'..='\u{f8ff}' | '\u{fe00}'..='\u{fe6f}' | '\u{feff}'..='\u{ff0f}' => false,
         '\u{1f000}'..='\u{1ffff}' | '\u{e0000}'.. => false,
-        // What stands above and below the letters of Thai and Lao: FTS5 ends a word there.
+        // What stands around the letters of Thai, Lao, Burmese and Khmer: FTS5 ends a word there.
         '\u{e31}' | '\u{e34}'..='\u{e3a}' | '\u{e47}'..='\u{e4e}' => false,
         '\u{eb1}' | '\u{eb4}'..='\u{ebc}' | '\u{ec8}'..='\u{ece}' => false,
+        '\u{102b}'..='\u{103e}' | '\u{104a}'..='\u{104f}' | '\u{17b4}'..='\u{17d6}' => false,
         _ => true,
     }
 }

@@ -259,6 +259,27 @@ fn a_fork_has_the_chain_of_the_service_that_its_last_turn_was_answered_by() {
 }
 
 #[test]
+fn a_failed_turn_begins_at_the_first_service_again_in_a_fork_under_another_agent_context() {
+    let bed = with_fallbacks();
+    bed.deploy("FALLBACK_REST_MS", "0");
+    bed.world.model.spoil_once_after(0, http_error(402, json!({}), &[]));
+    bed.world.spare.spoil_after(1, http_error(401, json!({}), &[]));
+    let of = |id: &str| with(turn("t1", "One [plan: server]"), json!({ "SessionId": id }));
+    assert_eq!(bed.post(&of("p")).failure(), (502, "upstream_rejected"));
+    bed.world.spare.mend();
+    for (fork, context, asked) in [("same", "default", 1), ("other", "replay", 2)] {
+        let body = json!({ "SessionId": fork, "ConversationContextId": context });
+        let made = bed.asked("POST", "/sessions/p/fork", &body.to_string());
+        assert_eq!(made.status, 201, "{}", made.text);
+        assert_eq!(bed.post(&of(fork)).final_text(), "Answer to One.");
+        assert_eq!(bed.world.model.requests(), asked, "{fork}");
+    }
+    for service in [&bed.world.model, &bed.world.spare] {
+        assert_eq!(service.refusals(), Vec::<String>::new());
+    }
+}
+
+#[test]
 fn an_outage_of_all_services_costs_a_session_nothing_of_what_it_knows() {
     let bed = with_fallbacks();
     let services = [&bed.world.model, &bed.world.spare, &bed.world.third];

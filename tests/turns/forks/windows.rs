@@ -66,9 +66,19 @@ fn a_solution_context_is_shown_again_whose_message_a_later_turn_had_sent_without
         bed.post(&given(in_context("t1", "One", context), "Good.")).final_text();
         bed.post(&given(turn("t2", "Two"), "Poison.")).final_text();
         bed.fork(json!({ "AfterTurnId": "t1" })).result();
-        bed.say("f", "next", "Next").final_text();
-        let heard = bed.world.model.conversation().heard("[SOLUTION CONTEXT]\nGood.");
-        assert!(heard > 0, "{context}");
+        // A prompt of its own stands behind all turns of a fork.
+        bed.configure(|catalog| {
+            let contexts = &mut catalog["ConversationContexts"];
+            contexts["prompt"] = contexts[context].clone();
+            contexts["prompt"]["BootPrompt"] = json!("Be brief.");
+        });
+        fork_of(&bed, "p", "q", json!({ "ConversationContextId": "prompt" }));
+        fork_of(&bed, "q", "g", json!({ "AfterTurnId": "t1" }));
+        for session in ["f", "g"] {
+            bed.say(session, "next", "Next").final_text();
+            let heard = bed.world.model.conversation().heard("[SOLUTION CONTEXT]\nGood.");
+            assert!(heard > 0, "{context}, {session}");
+        }
     }
 }
 

@@ -7,6 +7,7 @@ type Errors = ConstructorParameters<typeof AptixError>[1];
 interface Part {
   type: string;
   text?: string;
+  refusal?: string;
   image_url?: string;
   filename?: string;
 }
@@ -26,7 +27,8 @@ function recordOf(turn: ExportedTurn, exported: SessionExport): TurnRecord {
   const endedAt = Date.parse(turn.UpdatedAt);
   const { Outcome, HttpStatus = 200 } = turn.Submissions.at(-1) ?? {};
   const last = outcomeOf(Outcome);
-  const before: TurnRecord = { ...record, steps: worked(turn, exported), endedAt };
+  const changed = exported.ModeHistory.findLast(({ TurnId }) => TurnId === turn.TurnId);
+  const before: TurnRecord = { ...record, steps: worked(turn, exported), endedAt, ...(changed && { mode: modeIn(exported, changed.NewMode) }) };
   // What it waits for comes with its stream.
   if (turn.Status === 'running') return { ...before, status: 'running' };
   if (turn.Status === 'awaiting_tools') return { ...before, status: 'running', pausedAt: endedAt };
@@ -117,6 +119,9 @@ function questionOf({ ToolCallId, Name, ArgumentsJson }: ExportedCall, turn: Exp
   return asked ?? { ToolCallId: `apr_${ToolCallId}`, Name: APPROVAL, ArgumentsJson: `{"Name":${JSON.stringify(Name)},"Arguments":${ArgumentsJson}}` };
 }
 
+/** A mode's name, or its key where the catalog has it no more. */
+const modeIn = ({ Catalog }: SessionExport, mode: string): string => Catalog?.Modes.find(({ Key }) => Key === mode)?.DisplayName ?? mode;
+
 /** What happened in a turn before its answer: in the order of its conversation, then what has not come into that yet. */
 function worked(turn: ExportedTurn, exported: SessionExport): Step[] {
   const calls = [...turn.ToolCalls];
@@ -124,7 +129,6 @@ function worked(turn: ExportedTurn, exported: SessionExport): Step[] {
   const placeOf = new Map(turn.Steers?.map(({ SteerId, Sequence }) => [SteerId, Sequence]));
   const said = new Map(pausesOf(turn).flatMap(({ ToolCalls: [first], ToolContinuationMessage }) => (first && ToolContinuationMessage ? [[first.ToolCallId, ToolContinuationMessage]] : [])));
   const changes = exported.ModeHistory.filter(({ TurnId }) => TurnId === turn.TurnId);
-  const nameOf = (mode: string) => exported.Catalog?.Modes.find(({ Key }) => Key === mode)?.DisplayName ?? mode;
   const ofCall = (call: ExportedCall): Step[] =>
     stepsOf(call, turn).flatMap((step): Step[] => {
       const words = said.get(step.kind === 'client_call' ? step.call.ToolCallId : step.kind === 'decision' ? step.id : '');
@@ -132,7 +136,7 @@ function worked(turn: ExportedTurn, exported: SessionExport): Step[] {
       return [
         ...(words === undefined ? [] : [{ kind: 'text' as const, segment: -1, text: words, isKept: true }]),
         step,
-        ...(change ? [{ kind: 'note' as const, text: `The mode is now ${nameOf(change.NewMode)}.` }] : []),
+        ...(change ? [{ kind: 'note' as const, text: `The mode is now ${modeIn(exported, change.NewMode)}.` }] : []),
       ];
     });
   const ofItem = (item: Item): Step[] => {
@@ -151,10 +155,11 @@ function worked(turn: ExportedTurn, exported: SessionExport): Step[] {
   });
   return [...inOrder, ...calls.flatMap(ofCall), ...ofSteers()];
 }
-/** The answer that words were added to. What was said beside calls is told with their pause. */
+/** The answer that words were added to, its messages as the service joins them. What was said beside calls is told with their pause. */
 function answerIn(items: readonly Item[]): Step[] {
   if (items.some(({ type }) => type === 'function_call')) return [];
-  const text = items.flatMap(({ type, phase, content = [] }) => (type === 'message' && phase !== 'commentary' ? content.map((part) => part.text ?? '') : [])).join('');
+  const messages = items.filter(({ type, phase }) => type === 'message' && phase !== 'commentary').map(({ content = [] }) => content.map((part) => part.text ?? part.refusal ?? '').join(''));
+  const text = messages.filter((each) => each !== '').join('\n\n');
   return text ? [{ kind: 'text', segment: -1, text, isKept: true }] : [];
 }
 const CHANGE_MODE = 'agent_change_mode';

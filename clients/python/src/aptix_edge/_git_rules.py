@@ -70,11 +70,14 @@ class GitRules:
     def of(self, path: bytes) -> Rule | None:
         """The last rule that fits, of a path below the folder of the rules; a folder's path has a `/` at its end."""
         is_folder = path.endswith(b"/")
-        whole = (_composed(path).lower() if self._folds_case else path).removesuffix(b"/")
-        name = whole[whole.rfind(b"/") + 1 :]
+        # As it is stored, too: a rule may have been written so, and what it leaves out stays out.
+        spellings = dict.fromkeys([_composed(path).lower(), path.lower()] if self._folds_case else [path])
+        wholes = [spelling.removesuffix(b"/") for spelling in spellings]
         for rule in self._rules:
-            if (is_folder or not rule.folders_only) and rule.fits(whole, name):
-                return rule
+            if is_folder or not rule.folders_only:
+                for whole in wholes[:1] if rule.negated else wholes:
+                    if rule.fits(whole, whole[whole.rfind(b"/") + 1 :]):
+                        return rule
         return None
 
 

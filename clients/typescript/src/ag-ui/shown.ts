@@ -2,6 +2,7 @@
 // ids of its messages.
 import type { RunAgentInput } from "@ag-ui/client";
 import type { ToolCall, ToolResult, TurnView } from "../index.js";
+import { answersBegin } from "../said.js";
 import { APPROVAL } from "../tools.js";
 import { identifier, writesOn } from "./input.js";
 
@@ -39,10 +40,14 @@ export const resultId = (toolCallId: string) => `${toolCallId}.result`;
 const isOf = (turnId: string) => ({ id }: Message) => id.startsWith(`${turnId}.`);
 const byOthers = ({ role }: Message) => role === "user" || role === "tool";
 
-/** The messages without what the turn has said since it was begun or answered; `undefined` where that is nothing. */
+/**
+ * The messages without what the turn has said since it was begun or answered; `undefined` where that is nothing. What the service
+ * has told of a turn that runs or waits is of its earlier submissions, which no replay brings again.
+ */
 export function withoutPart(messages: readonly Message[], turnId: string): Message[] | undefined {
   const since = messages.findLastIndex(byOthers);
-  const kept = messages.filter((message, at) => at <= since || message.role !== "assistant" || !isOf(turnId)(message));
+  const isTold = ({ id }: Message) => id.startsWith(answersBegin(turnId));
+  const kept = messages.filter((message, at) => at <= since || message.role !== "assistant" || !isOf(turnId)(message) || isTold(message));
   return kept.length < messages.length ? kept : undefined;
 }
 

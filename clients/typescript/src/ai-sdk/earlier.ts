@@ -3,12 +3,23 @@
 import type { Chunk } from "./chunk.js";
 import { type ChatMessage, isAsked } from "./messages.js";
 
-/** The parts up to the last pause that has been answered; calls that still wait (`pending`) come with the replay. */
+/**
+ * The parts up to the last pause that has been answered, and behind it the steps of reasoning and of the service's tools, which
+ * are told once; text comes with the replay, and so do calls that still wait (`pending`).
+ */
 export function earlierParts({ parts }: ChatMessage, pending: readonly string[]): readonly any[] {
   const isAnswered = (part: any) => isAsked(part) && !pending.includes(part.approval?.id ?? part.toolCallId);
   const last = parts.findLastIndex(isAnswered);
   const next = parts.findIndex(({ type }, at) => at > last && type === "step-start");
-  return last < 0 ? [] : parts.slice(0, next < 0 ? parts.length : next);
+  const since = next < 0 ? [] : parts.slice(next);
+  const steps: any[][] = [];
+  for (const part of since) {
+    if (part.type === "step-start") steps.push([]);
+    steps.at(-1)!.push(part);
+  }
+  const isToldOnce = (part: any) => part.type !== "text" && part.type !== "file" && !isAsked(part);
+  const before = last < 0 ? [] : parts.slice(0, parts.length - since.length);
+  return [...before, ...steps.filter((step) => step.length > 1 && step.every(isToldOnce)).flat()];
 }
 
 export function* earlierChunks(parts: readonly any[]): Generator<Chunk> {
