@@ -88,7 +88,11 @@ function refusedFor({ method, url }, env) {
 function ending(response, ctx) {
   const { readable, writable } = new IdentityTransformStream();
   const cut = new AbortController();
-  const look = setInterval(() => state.isCut && cut.abort(), LOOK_MS);
+  const look = setInterval(() => {
+    if (state.isCut) cut.abort();
+    // The runtime takes it at once, unless its client left before it was there: then nobody would ever read it.
+    if (!readable.locked) readable.cancel().catch(() => {});
+  }, LOOK_MS);
   const passed = response.body.pipeTo(writable, { signal: cut.signal, preventAbort: true });
   const ended = passed.catch(() => writable.close()).catch(() => {
     // Its reader has left.

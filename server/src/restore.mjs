@@ -16,6 +16,9 @@ import { verify } from './verify.mjs';
 /** What stands in a backup, and nothing else: no entry leaves the folder. */
 const NAMES = /^(?:release\.json|catalog\/catalog|objects\/aptix-edge-\w+\/(?:[0-9a-f]{64}|metadata)\.sqlite)$/;
 
+/** What SQLite says of a file that is damaged (SQLITE_CORRUPT); what is above it says where. */
+const DAMAGED = 11;
+
 /** Puts the backup `from` into the folder `data`, whole or not at all; resolves to `{ lines, faults }` of the folder (verify.mjs). */
 export async function restore(from, data) {
   process.umask(0o077);
@@ -84,11 +87,17 @@ function ring(folder, { Changed }) {
     if (!existsSync(file)) continue;
     const there = new Set(folder.objectsOf(className).map(idOf));
     const alarms = new Database(file);
-    const add = alarms.prepare('INSERT OR IGNORE INTO _cf_ALARM (actor_id, scheduled_time) VALUES (?, ?)');
-    for (const name of Changed) if (path.basename(path.dirname(name)) === folderOf(className)) add.run(idOf(name), now);
-    const remove = alarms.prepare('DELETE FROM _cf_ALARM WHERE actor_id = ?');
-    for (const { actor_id: id } of alarms.prepare('SELECT actor_id FROM _cf_ALARM').all()) if (!there.has(id)) remove.run(id);
-    alarms.close();
+    try {
+      const add = alarms.prepare('INSERT OR IGNORE INTO _cf_ALARM (actor_id, scheduled_time) VALUES (?, ?)');
+      for (const name of Changed) if (path.basename(path.dirname(name)) === folderOf(className)) add.run(idOf(name), now);
+      const remove = alarms.prepare('DELETE FROM _cf_ALARM WHERE actor_id = ?');
+      for (const { actor_id: id } of alarms.prepare('SELECT actor_id FROM _cf_ALARM').all()) if (!there.has(id)) remove.run(id);
+    } catch (error) {
+      // It was so before, and `verify` names it; no object is to be lost with it.
+      if ((error.errcode & 0xff) !== DAMAGED) throw error;
+    } finally {
+      alarms.close();
+    }
   }
   return Changed.length;
 }

@@ -66,11 +66,14 @@ function filesFault(database, has) {
 function alarmFaults(objects) {
   const file = path.join(objects, ALARMS);
   if (!existsSync(file)) return [];
-  const database = new Database(file, { timeout: PATIENCE_MS });
+  let database;
   try {
+    database = new Database(file, { timeout: PATIENCE_MS });
     const set = database.prepare('SELECT actor_id FROM _cf_ALARM').all();
     return set.filter(({ actor_id: id }) => !existsSync(path.join(objects, `${id}.sqlite`))).map(({ actor_id: id }) => `${file}: has an alarm of ${id}, which is not there`);
+  } catch (error) {
+    return [`${file}: ${error.message}`];
   } finally {
-    database.close();
+    database?.close();
   }
 }

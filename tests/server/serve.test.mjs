@@ -373,8 +373,8 @@ test('a client that leaves before its answer holds up no end in order', { timeou
   assert.ok(Date.now() - from < 15_000, 'nobody is waited for');
 });
 
-test('a stream that breaks within the service ends for its reader, who resumes', { timeout: 60_000 }, async () => {
-  // A copy of the package, with a Worker whose stream breaks behind its first bytes.
+/** A copy of the package, whose Worker responds as this body of a function says; its command line. */
+function packageWith(responds) {
   const folder = mkdtempSync(path.join(scratch, 'package-'));
   execFileSync('cp', ['-R', PACKAGE, path.join(folder, 'package')]);
   mkdirSync(path.join(folder, 'node_modules'));
@@ -383,19 +383,45 @@ test('a stream that breaks within the service ends for its reader, who resumes',
     class None {}
     export { None as SessionObject, None as WorkspaceIndex, None as McpLists, None as UserObject, None as KeySetObject };
     export default class {
-      fetch() {
-        let isBroken = false;
-        const body = new ReadableStream({
-          pull(controller) {
-            if (isBroken) throw new Error('It breaks.');
-            isBroken = true;
-            controller.enqueue(new TextEncoder().encode(': begun'));
-          },
-        });
-        return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
+      async fetch() {${responds}
       }
     }`);
-  const server = await newServer(path.join(folder, 'package/dist/cli.mjs')).start();
+  return path.join(folder, 'package/dist/cli.mjs');
+}
+
+test('a client that leaves before its stream has begun holds up no end in order', { timeout: 60_000 }, async () => {
+  const server = await newServer(packageWith(`
+    const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    await wait(1000);
+    const body = new ReadableStream({
+      async pull(controller) {
+        await wait(100);
+        controller.enqueue(new TextEncoder().encode(': alive'));
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });`)).start({ drain: '30s' });
+  const request = http.request(server.url, { agent: false });
+  request.on('error', () => {}).end();
+  await pause(300);
+  request.socket.resetAndDestroy();
+  await pause(2000);
+  const from = Date.now();
+  server.signal('SIGTERM');
+  assert.deepEqual(await server.ended, [0, null]);
+  assert.ok(Date.now() - from < 15_000, 'nobody is waited for');
+});
+
+test('a stream that breaks within the service ends for its reader, who resumes', { timeout: 60_000 }, async () => {
+  const server = await newServer(packageWith(`
+    let isBroken = false;
+    const body = new ReadableStream({
+      pull(controller) {
+        if (isBroken) throw new Error('It breaks.');
+        isBroken = true;
+        controller.enqueue(new TextEncoder().encode(': begun'));
+      },
+    });
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } });`)).start();
   const response = await fetch(server.url, { headers: { connection: 'close' }, signal: AbortSignal.timeout(20_000) });
   assert.equal(await response.text(), ': begun');
   await server.kill();
@@ -543,12 +569,16 @@ test('a backup with a damaged object is restored with all others, and the object
     database.exec("PRAGMA page_size = 4096; CREATE TABLE kept (text TEXT); INSERT INTO kept VALUES ('x')");
     database.close();
   }
+  const alarmsFile = path.join(path.dirname(at(data, 'a')), 'metadata.sqlite');
+  const alarms = new Database(alarmsFile);
+  alarms.exec("PRAGMA page_size = 4096; CREATE TABLE _cf_ALARM (actor_id TEXT PRIMARY KEY, scheduled_time INTEGER) WITHOUT ROWID");
+  alarms.close();
   // The page of the table, behind that of the schema.
-  writeFileSync(at(data, 'b'), readFileSync(at(data, 'b')).fill(0xff, 4096));
+  for (const damaged of [at(data, 'b'), alarmsFile]) writeFileSync(damaged, readFileSync(damaged).fill(0xff, 4096));
   assert.equal((await command(['backup', '--data', data, '--to', file])).code, 0);
   const { code, out, err } = await command(['restore', '--from', file, '--data', restored]);
   assert.deepEqual([code, err], [1, ''], out);
-  assert.match(out, /SessionObject: 2[^]*b{64}\.sqlite: /);
+  assert.match(out, /SessionObject: 2[^]*b{64}\.sqlite: [^]*metadata\.sqlite: /);
   assert.ok(existsSync(at(restored, 'a')));
   assert.match((await command(['backup', '--data', restored, '--to', `${file}.again`])).out, /SessionObject 2/);
 });
