@@ -1,12 +1,13 @@
 // Serves for local work, as `make dev` does, from the package: without Rust and without an account. The model service is a
 // stand-in where none is configured.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { secretsIn } from '../../tools/dev/catalog_secrets.mjs';
 import { demoCatalog } from '../../tools/dev/demo_catalog.mjs';
 import { localServices } from '../../tools/dev/local_services.mjs';
 import { read } from './catalog_file.mjs';
+import { Fault } from './fault.mjs';
 import { PRODUCT } from './package_files.mjs';
 import { serve } from './serve.mjs';
 
@@ -26,6 +27,10 @@ export async function dev({ port, data, catalog, environment = process.env, say 
       writeFileSync(Catalog, (await demoCatalog(receiver.url, spareUrl)).catalog);
     }
     mkdirSync(data, { recursive: true });
+    // It stands in the current folder, which may be a stranger's repository that has brought it: what is written would go where
+    // its links lead.
+    const link = readdirSync(data, { recursive: true, withFileTypes: true }).find((each) => each.isSymbolicLink());
+    if (link) throw new Fault(`${path.join(link.parentPath, link.name)} is a link, and nothing is written where one leads; remove it, or take another folder by --data`);
     // What is kept here belongs into no repository.
     writeFileSync(path.join(data, '.gitignore'), '*\n');
     return await serve({

@@ -63,6 +63,12 @@ mod tests {
         Cause::Failed(Box::new(error(code, ""))).into()
     }
 
+    /// A failure inside a response, of that type.
+    fn failed_as(kind: &str, message: &str) -> CallFailure {
+        let error = ErrorBody { kind: Some(kind.to_owned()), ..error("", message) };
+        Cause::Failed(Box::new(error)).into()
+    }
+
     #[test]
     fn another_service_takes_over_what_is_down_or_busy_or_unpaid_and_nothing_that_is_wrong() {
         for (failure, expected) in [
@@ -87,6 +93,7 @@ mod tests {
             (refused(400, "tool_use_failed", ""), false),
             (failed("tool_use_failed"), false),
             (refused(400, "", "Invalid schema for function 'insufficient_quota'."), false),
+            (failed_as("invalid_request_error", "Bad function 'insufficient_quota'."), false),
             (refused(401, "invalid_api_key", ""), false),
             (refused(403, "", ""), false),
             (refused(404, "model_not_found", ""), false),
@@ -117,6 +124,7 @@ mod tests {
             refused(400, "credit_balance_exhausted", ""),
             refused(500, "", "behind the gateway: insufficient_quota"),
             failed("insufficient_quota"),
+            failed_as("server_error", "behind the gateway: insufficient_quota"),
             failed("402"),
         ] {
             assert!(failure.is_out_of_quota() && failure.moves_on(), "{failure:?}");

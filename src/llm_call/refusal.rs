@@ -85,12 +85,15 @@ const OF_OPERATOR: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"
 
 /// Whether somebody has to pay or to raise a limit first. LiteLLM writes the error of the service behind it into its own
 /// message, with a code and a type that say less. The message of a request that is refused for what it holds may quote
-/// that: a client may give a tool such a name.
+/// that: a client may give a tool such a name. Inside a response the type says so where no status does.
 pub(super) fn needs_operator(status: Option<u16>, error: &ErrorBody) -> bool {
     let mut names = [&error.code, &error.kind].into_iter().flatten();
     let status = status.or_else(|| error.code.as_deref()?.parse().ok());
-    let message = error.message.as_deref();
-    let message = message.filter(|_| status.is_none_or(|status| !OF_CONTENTS.contains(&status)));
+    let is_of_contents = status.map_or_else(
+        || error.kind.as_deref().is_some_and(|kind| kind.starts_with("invalid_request")),
+        |status| OF_CONTENTS.contains(&status),
+    );
+    let message = error.message.as_deref().filter(|_| !is_of_contents);
     names.any(|name| OF_OPERATOR.contains(&name.as_str()))
         || message.is_some_and(|message| OF_OPERATOR.iter().any(|name| message.contains(name)))
 }

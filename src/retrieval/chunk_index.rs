@@ -138,9 +138,17 @@ impl<D: Database> ChunkIndex<D> {
     pub async fn search<F: AsyncFn()>(
         &self,
         budget: &mut WorkBudget<F>,
-        request: Search<'_>,
+        mut request: Search<'_>,
     ) -> Result<Vec<Chunk>> {
-        self.or_empty(search::search(&self.tables, budget, request)).await
+        loop {
+            let generation = self.tables.generation();
+            let found = search::search(&self.tables, budget, request).await;
+            if self.tables.generation() == generation {
+                return found;
+            }
+            // Erased while searching: other chunks may have the ids of those that were ranked, other vectors their set's.
+            request.vector = None;
+        }
     }
 
     /// A warning for each key of a scope that no document has.

@@ -580,3 +580,26 @@ fn after_an_erasure_during_a_request_only_the_documents_of_that_request_exist() 
         assert_eq!(found, []);
     }
 }
+
+#[test]
+fn a_search_takes_no_document_that_comes_after_an_erasure_for_one_before() {
+    let storage = Storage::new();
+    let index = Index::new(&storage);
+    let documents: Vec<Document> =
+        (0..4_000).map(|n| document(&format!("{n:04}"), "alpha\n")).collect();
+    for batch in documents.chunks(100) {
+        index.upsert(batch).unwrap();
+    }
+    let meanwhile = |number: usize| {
+        if number == 1 {
+            index.erase().unwrap();
+            index.upsert(&[document("other", "omega\n"), document("new", "alpha\n")]).unwrap();
+        }
+    };
+    // With so many terms the chunks are ranked in two slices.
+    let query = "alpha beta gamma delta epsilon zeta eta theta iota kappa";
+    let search = Search { query, ..all(None) };
+    let found = done(index.0.search(&mut while_others!(meanwhile), search)).unwrap();
+    let paths: Vec<&str> = found.iter().map(|found| found.path.as_str()).collect();
+    assert_eq!((paths, index.counts().unwrap().documents), (vec!["new"], 2));
+}

@@ -133,6 +133,15 @@ fn a_query_without_content_words_has_no_terms() {
 }
 
 #[test]
+fn a_long_query_is_searched_for_by_words_and_not_by_pairs_alone() {
+    let letter = |n: usize| char::from(b'a' + n as u8);
+    let words: Vec<String> =
+        (0..40).map(|n| format!("topic{}{}", letter(n / 26), letter(n % 26))).collect();
+    assert!(finds(&words.join(", "), "topicad"));
+    assert!(match_expression(&words.join(", ")).unwrap().contains("\"topicad topicae\""));
+}
+
+#[test]
 fn a_search_by_a_long_text_uses_its_names_and_frequent_words() {
     let letter = |n: usize| char::from(b'a' + n as u8);
     let noise: String =
@@ -143,6 +152,9 @@ fn a_search_by_a_long_text_uses_its_names_and_frequent_words() {
         expression.contains("\"retry after\"") && expression.contains("\"timeout\""),
         "{expression}"
     );
+    // A signature, a key or a hash takes no place from the words of a question.
+    let data: String = (0..60).map(|n| format!("{}{}", n % 10, letter(n * 7 % 26))).collect();
+    assert!(finds(&format!("Why does {data} break the renewal?"), "renewal"));
     let many: String = (0..1000).map(|n| format!("camelCase{} ", "x".repeat(n % 40))).collect();
     assert_eq!(match_expression(&many).unwrap().split(" OR ").count(), MAX_TERMS);
 }

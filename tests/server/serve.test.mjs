@@ -115,6 +115,14 @@ test('a configuration is refused with each of its faults, and the nearest name',
     const { code, err } = await command(args, { env: { OPENAI_API_KEY: 'none' } });
     assert.deepEqual([code, err.includes(config), err.trimEnd().split('\n').length], [1, true, 1], err);
   }
+  // A repository may bring the folder of `dev`, with links to what is not its own.
+  const [brought, target] = ['brought', 'target'].map((name) => path.join(folder, name));
+  mkdirSync(brought);
+  writeFileSync(target, 'mine');
+  symlinkSync(target, path.join(brought, '.gitignore'));
+  const linked = await command(['dev', '--data', brought], { env: { OPENAI_API_KEY: 'none' } });
+  assert.deepEqual([linked.code, readFileSync(target, 'utf8')], [1, 'mine']);
+  assert.match(linked.err, /\.gitignore is a link, /);
   const nowhere = await command(['serve', '--data', path.join(folder, 'data'), '--listen', '127.0.0.1:65536']);
   assert.match(nowhere.err, /--listen 127\.0\.0\.1:65536 is no address/);
   const { code, err } = await command(['serv']);

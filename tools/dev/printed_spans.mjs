@@ -28,6 +28,8 @@ const GLANCE = {
  */
 export async function printedSpans(folder) {
   const server = http.createServer(async (request, response) => {
+    // A page that a browser shows can send a text to any port here; what is printed would steer the terminal.
+    if (request.headers.origin !== undefined) return response.writeHead(403).end();
     // Any program on this machine may write here, and what is none of the listener's ends nothing.
     try {
       for (const lines of linesOf(await json(request))) console.log(lines.join('\n'));

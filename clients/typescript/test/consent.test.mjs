@@ -9,6 +9,7 @@ import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Rig } from '../../../tests/e2e/harness.mjs';
 import { Gate, answer, call, text } from '../../../tests/e2e/scripted_model.mjs';
+import { serve } from '../../../tests/local_server.mjs';
 import { sendMail, withApproval } from './approvals.mjs';
 import { Command, command, noTerminal } from './command.mjs';
 
@@ -307,6 +308,24 @@ test('an export and JSON of any kind hold no character that a terminal obeys, an
     assert.equal(code, 0, err);
     assert.doesNotMatch(out, /[\u007f-\u009f\u200b\u202a-\u202e\u2066-\u2069\u{e0041}]/u, args.join(' '));
     if (args[0] === 'export') assert.ok(JSON.stringify(JSON.parse(out)).includes(bad) && out.includes(spelled));
+  }
+});
+
+test('no member of an answer holds a character that a terminal obeys', { timeout: 60_000 }, async (t) => {
+  const bad = 'a\u001b]0;b\u0007';
+  const answers = {
+    '/tickets': { Successful: true, Result: { Ticket: bad, User: bad, ExpiresAt: bad, Operations: [bad] }, Warnings: [] },
+    '/sessions/x/turns': { Successful: false, Errors: [{ ErrorCode: bad, Message: 'no', SystemError: false }], Warnings: [] },
+  };
+  const service = await serve((request, response) => {
+    const body = answers[request.url.split('?')[0]];
+    request.resume();
+    response.writeHead(body.Successful ? 200 : 400, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  });
+  t.after(service.close);
+  for (const args of [['ticket', '--for', 'x'], ['turns', 'x']]) {
+    const { out, err } = await run(args, { env: { ...env, APTIX_URL: service.origin } });
+    assert.ok(`${out}${err}`.includes('a\\u001b]0;b\\u0007') && !/[\u0007\u001b]/.test(out + err), out + err);
   }
 });
 

@@ -1,7 +1,7 @@
 // What git ignores is never sent, by neither client, and nothing of `.git` is: random folders with random rules, beside git.
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -122,4 +122,24 @@ test('a rule fits a name as macOS keeps it, with its accents by themselves', asy
   // A rule that is written so leaves out, and takes nothing back in that git leaves out.
   const written = ['', '!'].map((mark) => new GitRules(`${mark}Vertra\u0308ge/`, true).of('a/Vertra\u0308ge/'));
   assert.deepEqual(written.map((rule) => rule !== undefined), [true, false]);
+});
+
+test('neither client runs a program of the current folder, whose PATH is as Windows has it', { skip: process.platform === 'win32' }, async () => {
+  // Windows looks into the current folder before PATH; here PATH itself says so.
+  const root = path.join(folder, 'hostile');
+  mkdirSync(path.join(root, '.git'), { recursive: true });
+  const [git, ran] = [path.join(root, 'git'), path.join(folder, 'ran')];
+  writeFileSync(git, `#!/bin/sh\ntouch '${ran}'\n`);
+  chmodSync(git, 0o755);
+  const outfile = path.join(folder, 'hostile.mjs');
+  await build({ stdin: { contents: IN_TYPESCRIPT, resolveDir: CLIENTS, loader: 'ts' }, bundle: true, platform: 'node', format: 'esm', outfile });
+  const tools = pythonTools();
+  const python = { PYTHONPATH: path.join(CLIENTS, 'python/src'), PYTHONDONTWRITEBYTECODE: '1' };
+  const PATH = `.${path.delimiter}${process.env.PATH}`;
+  for (const [program, args, more] of [[process.execPath, [outfile], {}], ...(tools ? [[tools.python, ['-c', IN_PYTHON], python]] : [])]) {
+    const running = promisify(execFile)(program, args, { cwd: root, env: { ...env, ...more, PATH } });
+    running.child.stdin.end(`${JSON.stringify(root)}\n`);
+    const { stdout } = await running;
+    assert.deepEqual([JSON.parse(stdout).taken.includes('git'), existsSync(ran)], [true, false], program);
+  }
 });

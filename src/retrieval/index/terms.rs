@@ -102,11 +102,13 @@ impl Terms {
                 .map(str::to_ascii_lowercase)
                 .collect();
             let identifier = words.len() > 1;
+            // A hash or encoded data fall into pieces of one or two characters, which distinguish nothing.
+            let specific = identifier && run.len() >= 3 * words.len();
             for word in words {
                 let is_content_word =
                     word.len() > 1 && STOP_WORDS.binary_search(&word.as_str()).is_err();
                 if is_content_word {
-                    self.add(word.clone(), identifier);
+                    self.add(word.clone(), specific);
                 }
                 if !is_content_word && !identifier {
                     above = None;
@@ -114,7 +116,7 @@ impl Terms {
                 }
                 // A pair of neighbouring words ranks the chunks that hold them side by side.
                 if let Some(above) = above.replace(word.clone()) {
-                    self.add(format!("{above} {word}"), identifier);
+                    self.add(format!("{above} {word}"), specific);
                 }
             }
         }
@@ -128,8 +130,10 @@ impl Terms {
     }
 
     fn expression(self) -> Option<String> {
+        // A pair has the length of its words on average: by its own, a long query would be pairs alone.
+        let length = |term: &str| term.len() / term.split(' ').count();
         let ranked = |(term, rank): (String, TermRank)| {
-            (rank.specific, rank.count, term.len(), Reverse(rank.first), term)
+            (rank.specific, rank.count, length(&term), Reverse(rank.first), term)
         };
         let mut terms: BinaryHeap<_> = self.0.into_iter().map(ranked).collect();
         let mut expression = String::new();

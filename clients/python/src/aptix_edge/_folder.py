@@ -251,9 +251,13 @@ def _contents(file: Path) -> bytes | None:
 
 def _users_rules(root: Path) -> Path:
     """The file of rules for all of a user's repositories."""
-    asked = ["git", "-C", str(root), "config", "--path", "--get", "core.excludesFile"]
+    # Windows would look into the current folder first, which may be a stranger's repository with a program of that name.
+    places = [Path(each, "git.exe" if os.name == "nt" else "git") for each in os.get_exec_path()]
+    found = (str(each) for each in places if each.is_absolute() and os.access(each, os.X_OK) and each.is_file())
+    git = next(found, "")
+    asked = [git, "-C", str(root), "config", "--path", "--get", "core.excludesFile"]
     try:
-        told = subprocess.run(asked, capture_output=True, check=False).stdout  # noqa: S603
+        told = subprocess.run(asked, capture_output=True, check=False).stdout if git else b""  # noqa: S603
     except OSError:
         told = b""
     settings = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"

@@ -72,7 +72,7 @@ export async function chat(aptix: Aptix, options: ChatArguments, store: Store, t
     return LiveTurn?.TurnId;
   };
   const goOn = (turnId: string) => {
-    if (!terminal.json) terminal.err(`Going on with the turn ${turnId}.\n`);
+    if (!terminal.json) terminal.err(`Going on with the turn ${shown(turnId)}.\n`);
     return run((signal) => session.attach(turnId, until(signal)));
   };
   // Nothing else ends the wait for a message.

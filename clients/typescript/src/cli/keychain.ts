@@ -1,6 +1,7 @@
 // A key in the keychain of this system, by the address of its service: macOS, Linux (libsecret) and Windows have a program
 // or an interface for it each. A key goes through the standard streams, never through an argument, which others can see.
 import { spawn } from "node:child_process";
+import { programAt } from "./program.js";
 import { UsageError } from "./terminal.js";
 
 const SERVICE = "aptix-edge";
@@ -19,7 +20,7 @@ interface Keychain {
 /** A text in double quotation marks for `security -i`. */
 const quoted = (text: string) => `"${text.replace(/["\\]/g, "\\$&")}"`;
 const powershell = (script: string): Command => ({
-  program: "powershell.exe",
+  program: "powershell",
   args: ["-NoProfile", "-NonInteractive", "-Command", "-"],
   input: `$ErrorActionPreference = 'Stop'\n$vault = [Windows.Security.Credentials.PasswordVault, Windows.Security.Credentials, ContentType = WindowsRuntime]::new()\n${script}\n`,
 });
@@ -45,7 +46,7 @@ const KEYCHAINS: Record<string, Keychain> = {
 
 function run({ program, args, input }: Command): Promise<string | undefined> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true });
+    const child = spawn(programAt(program), args, { stdio: ["pipe", "pipe", "ignore"], windowsHide: true });
     let output = "";
     child.stdout.on("data", (data) => (output += data));
     child.on("error", reject);

@@ -6,6 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { type Entry, type FileSource, type FolderRules, type FolderSource, RULE_FILES, type WalkOptions } from "../folder.js";
+import { programAt } from "./program.js";
 
 export const nodeFolder = (folder: string): FolderSource => ({
   async entries() {
@@ -60,8 +61,8 @@ export async function rulesFor(folder: string): Promise<Pick<WalkOptions, "above
 
 /** The file of rules for all of a user's repositories. */
 async function usersRules(root: string): Promise<string> {
-  const asked = promisify(execFile)("git", ["-C", root, "config", "--path", "--get", "core.excludesFile"], { windowsHide: true });
-  const named = await asked.then(({ stdout }) => stdout.replace(/\n$/, ""), () => "");
+  const ask = async () => promisify(execFile)(programAt("git"), ["-C", root, "config", "--path", "--get", "core.excludesFile"], { windowsHide: true });
+  const named = await ask().then(({ stdout }) => stdout.replace(/\n$/, ""), () => "");
   return path.resolve(root, named || path.join(process.env.XDG_CONFIG_HOME || path.join(os.homedir(), ".config"), "git", "ignore"));
 }
 

@@ -44,7 +44,7 @@ export async function show(turn: Turn, terminal: Terminal): Promise<number> {
   // A turn that waits for somebody else ends its events without a response.
   return turn.final().then(() => EXIT.done, (error) => {
     if (error?.code !== "turn_awaiting_tools") throw error;
-    if (!json) err(`The turn ${turn.turnId} waits: ${(error.details?.ToolCalls ?? []).map(waiting).join(", ")}\n`);
+    if (!json) err(`The turn ${shown(turn.turnId)} waits: ${(error.details?.ToolCalls ?? []).map(waiting).join(", ")}\n`);
     return EXIT.waiting;
   });
 }
@@ -52,7 +52,7 @@ export async function show(turn: Turn, terminal: Terminal): Promise<number> {
 function ended({ UserWarnings, Usage, Files }: FinalResponse, terminal: Terminal): void {
   for (const { Name, Url } of Files ?? []) terminal.err(`${shown(Name)}: ${shown(Url)}\n`);
   for (const warning of UserWarnings ?? []) terminal.err(`! ${shown(warning)}\n`);
-  if (Usage) terminal.err(dim(terminal, `${Usage.TotalTokens} tokens\n`));
+  if (Usage) terminal.err(dim(terminal, `${shown(String(Usage.TotalTokens))} tokens\n`));
 }
 
 /** What a call waits for: of a question, the tool that it is about. */

@@ -29,7 +29,7 @@ export interface Terminal {
 
 /** A result: as JSON on one line, or as people read it. */
 export const tell = (terminal: Terminal, value: unknown, text: string) =>
-  terminal.out(terminal.json ? `${jsonOf(value)}\n` : text && `${text}\n`);
+  terminal.out(terminal.json ? `${jsonOf(value)}\n` : text && `${shownLines(text)}\n`);
 
 /** Rows with their columns below each other; the last may be as long as it is. */
 export function table(rows: (string | number | undefined)[][]): string {
@@ -95,7 +95,7 @@ export function failed(terminal: Terminal, error: unknown, url: string): number 
   } else if (error instanceof AptixConnectionError) {
     terminal.err(`${shownLines(error.message)}\n${url} ${error.status ? "is not an aptix-edge service, or something stands before it" : "cannot be reached"}. APTIX_URL names the service${error.status ? "" : "; aptix-edge dev serves one here"}.\n`);
   } else if (told) {
-    terminal.err(`${told.code}: ${shownLines(told.message)}\n${hint(told, terminal.session)}`);
+    terminal.err(`${shown(told.code)}: ${shownLines(told.message)}\n${hint(told, terminal.session)}`);
   } else terminal.err(`${shownLines(String((error as Error)?.message ?? error))}\n`);
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof AptixConnectionError) return EXIT.unreachable;

@@ -103,7 +103,7 @@ export async function fork(aptix: Aptix, sessionId: string, members: Partial<For
     throw error;
   });
   // The id stands alone on standard output, for a variable of a shell.
-  if (!terminal.json) terminal.err(`It has ${Turns === 1 ? "the first turn" : `the first ${Turns} turns`} of ${ParentSessionId}, and goes on with: aptix-edge chat --session ${SessionId}\n`);
+  if (!terminal.json) terminal.err(`It has ${Turns === 1 ? "the first turn" : `the first ${Turns} turns`} of ${shown(ParentSessionId)}, and goes on with: aptix-edge chat --session ${shown(SessionId)}\n`);
   tell(terminal, { SessionId, ParentSessionId, AfterTurnId, Turns }, SessionId);
   return EXIT.done;
 }
@@ -150,7 +150,7 @@ export async function eraseUser(aptix: Aptix, name: string, terminal: Terminal):
 export async function ticket(aptix: Aptix, grant: TicketRequest, terminal: Terminal): Promise<number> {
   const made = await aptix.ticket(grant);
   // Alone on standard output, for a variable of a shell.
-  if (!terminal.json) terminal.err(`for ${made.User}, until ${made.ExpiresAt}: ${made.Operations.join(", ")}\n`);
+  if (!terminal.json) terminal.err(shownLines(`for ${made.User}, until ${made.ExpiresAt}: ${made.Operations.join(", ")}\n`));
   tell(terminal, made, made.Ticket);
   return EXIT.done;
 }
