@@ -251,7 +251,7 @@ def _contents(file: Path) -> bytes | None:
 
 def _users_rules(root: Path) -> Path:
     """The file of rules for all of a user's repositories."""
-    # Windows would look into the current folder first, which may be a stranger's repository with a program of that name.
+    # Windows looks into the current folder first, which may be a stranger's repository with a program of that name.
     places = [Path(each, "git.exe" if os.name == "nt" else "git") for each in os.get_exec_path()]
     found = (str(each) for each in places if each.is_absolute() and os.access(each, os.X_OK) and each.is_file())
     git = next(found, "")
