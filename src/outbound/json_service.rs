@@ -17,7 +17,19 @@ pub async fn post<P: Platform>(
     body: String,
     longest: usize,
 ) -> Result<String, ServiceFailure> {
-    let service = Service::of(platform, http)?;
+    post_for(platform, platform.user().map(|user| user.as_str()), http, own, body, longest).await
+}
+
+/// The same for a user whom the calling object, which is the tenant's, does not name.
+pub async fn post_for<P: Platform>(
+    platform: &P,
+    user: Option<&str>,
+    http: &HttpService,
+    own: Vec<(String, String)>,
+    body: String,
+    longest: usize,
+) -> Result<String, ServiceFailure> {
+    let service = Service::of(platform, user, http)?;
     let json = post_to(&service, http.timeout_ms, own, body, longest).await?;
     Ok(service.without_secrets(json).await)
 }

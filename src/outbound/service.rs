@@ -76,14 +76,17 @@ pub struct Service<'a, P> {
 }
 
 impl<'a, P: Platform> Service<'a, P> {
-    /// Looks the secrets up.
+    /// Looks the secrets up. `user` is for whom it is asked.
     ///
     /// # Errors
     /// One of them cannot be used.
-    pub fn of(platform: &'a P, http: &'a HttpService) -> Result<Self, ServiceFailure> {
-        let headers =
-            SecretHeaders::expand(platform, &http.headers).map_err(ServiceFailure::Secret)?;
-        Ok(Self::new(platform, &http.url, headers))
+    pub fn of(
+        platform: &'a P,
+        user: Option<&str>,
+        http: &'a HttpService,
+    ) -> Result<Self, ServiceFailure> {
+        let headers = SecretHeaders::expand_for(platform, user, &http.headers);
+        Ok(Self::new(platform, &http.url, headers.map_err(ServiceFailure::Secret)?))
     }
 
     /// A service whose headers hold their secrets already.

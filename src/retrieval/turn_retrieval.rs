@@ -12,7 +12,7 @@ use crate::contract::{RagScope, UserId, UserTurn, Warning, relative_path_problem
 use crate::encoding::{language_of, sparse_object};
 use crate::json::{Object, first_member, from_object, with_whole_characters};
 use crate::object::asked_again;
-use crate::outbound::{SecretHeaders, Service, post_to};
+use crate::outbound::post_for;
 use crate::ports::{ObjectQuestion, Platform, object_name};
 
 /// The longest response of a retrieval service, in bytes.
@@ -121,12 +121,16 @@ async fn request<P: Platform>(
         RetrievalSource::Http(http) => {
             let query = RetrievalQuery { workspace_id: Some(workspace), ..query };
             let body = serde_json::to_string(&query).ok()?;
-            let user = user.map(UserId::as_str);
-            let headers = SecretHeaders::expand_for(platform, user, &http.headers).ok()?;
-            let service = Service::new(platform, &http.url, headers);
-            let response =
-                post_to(&service, http.timeout_ms, Vec::new(), body, MAX_RESPONSE_BYTES).await;
-            let response = service.without_secrets(response.ok()?).await;
+            let response = post_for(
+                platform,
+                user.map(UserId::as_str),
+                http,
+                Vec::new(),
+                body,
+                MAX_RESPONSE_BYTES,
+            )
+            .await
+            .ok()?;
             Some(Retrieved { chunks: chunks_of_service(&response)?, ..Retrieved::default() })
         }
     }

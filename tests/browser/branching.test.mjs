@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, done, hasStatus, PHONE, Playground, say, signIn } from './playground.mjs';
+import { assertAccessible, done, hasStatus, losesFirstFork, PHONE, Playground, say, signIn } from './playground.mjs';
 
 describe('asking otherwise', { skip: withoutBrowser }, () => {
   let playground;
@@ -83,14 +83,7 @@ describe('asking otherwise', { skip: withoutBrowser }, () => {
     await done(page, 'Remember the word pelican.');
     const turn = await done(page, 'What can you do?');
     const parent = sessionOf(page);
-    const ids = [];
-    await page.route('**/fork', async (route) => {
-      ids.push(route.request().postDataJSON().SessionId);
-      const response = await route.fetch();
-      if (ids.length > 1) return route.fulfill({ response });
-      const Errors = [{ ErrorCode: 'internal', Message: 'The answer is lost.', SystemError: true }];
-      await route.fulfill({ status: 500, json: { Successful: false, Errors, Warnings: [] } });
-    });
+    const ids = await losesFirstFork(page);
     const fork = async () => {
       await turn.hover();
       await turn.getByRole('button', { name: 'Fork from here' }).click();

@@ -5,7 +5,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { comparedTurn } from '../../tools/rehearse/report.mjs';
 import { eventually, httpTool } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, done, hasStatus, PHONE, Playground, say } from './playground.mjs';
+import { assertAccessible, done, hasStatus, losesFirstFork, PHONE, Playground, say } from './playground.mjs';
 
 describe('the comparison', { skip: withoutBrowser }, () => {
   let playground;
@@ -162,14 +162,7 @@ describe('the comparison', { skip: withoutBrowser }, () => {
     const page = await playground.page({ expected: [/status of 500/] });
     await done(page, 'Remember the word pelican.');
     const turn = await done(page, 'What can you do?');
-    const ids = [];
-    await page.route('**/fork', async (route) => {
-      ids.push(route.request().postDataJSON().SessionId);
-      const response = await route.fetch();
-      if (ids.length > 1) return route.fulfill({ response });
-      const Errors = [{ ErrorCode: 'internal', Message: 'The answer is lost.', SystemError: true }];
-      await route.fulfill({ status: 500, json: { Successful: false, Errors, Warnings: [] } });
-    });
+    const ids = await losesFirstFork(page);
     await open(page, turn);
     await compare(page);
     await dialog(page).getByText('The answer is lost.').waitFor();

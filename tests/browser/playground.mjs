@@ -167,6 +167,19 @@ export const busy = (page, ms, { timers = true } = {}) =>
     if (areTimersLate) window.setTimeout = (run, waitMs = 0, ...values) => later(run, waitMs + lateMs, ...values);
   }, [ms, timers]);
 
+/** The service makes each fork that the page asks for; the answer to the first one is lost. Returns the ids that were asked for. */
+export async function losesFirstFork(page) {
+  const ids = [];
+  await page.route('**/fork', async (route) => {
+    ids.push(route.request().postDataJSON().SessionId);
+    const response = await route.fetch();
+    if (ids.length > 1) return route.fulfill({ response });
+    const Errors = [{ ErrorCode: 'internal', Message: 'The answer is lost.', SystemError: true }];
+    await route.fulfill({ status: 500, json: { Successful: false, Errors, Warnings: [] } });
+  });
+  return ids;
+}
+
 /** Says words, and resolves to the turn once it is completed. */
 export async function done(page, words) {
   const turn = await say(page, words);

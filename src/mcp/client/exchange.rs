@@ -66,7 +66,7 @@ impl<'a, P: Platform> Client<'a, P> {
         http: &'a HttpService,
         connection: &'a mut Connection,
     ) -> Result<Self, McpFailure> {
-        let service = Service::of(platform, http)?;
+        let service = Service::of(platform, platform.user().map(|user| user.as_str()), http)?;
         // No two requests of a session may have the same id, and a session has many clients one after the other.
         let id = (platform.random() * f64::from(1 << 30)) as u32;
         Ok(Self { platform, service, connection, id, offered_session: None, messages: 0, bytes: 0 })

@@ -1,8 +1,9 @@
 // What a service keeps, as a terminal shows it: chunks, sessions, turns, exports, and the commands that end or erase.
 import { lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import type { Aptix, AptixError, ErasureReceipt, ForkRequest, HttpOptions, SearchRequest, SessionsOptions, TicketRequest, UserErasureReceipt } from "../index.js";
+import type { Aptix, AptixError, ErasureReceipt, ForkRequest, HttpOptions, SearchRequest, SessionsOptions, TicketRequest } from "../index.js";
 import { newId } from "../ids.js";
 import { laidOut, membersOf } from "../json_text.js";
+import { erasedUser } from "../user_erasure.js";
 import { User } from "../users.js";
 import { Workspace } from "../workspace.js";
 import { EXIT, type Terminal, UsageError, documents, shown, shownLines, table, tell } from "./terminal.js";
@@ -128,19 +129,8 @@ export async function eraseWorkspace(aptix: Aptix, workspace: string, terminal: 
   return EXIT.done;
 }
 
-/** The calls in a row after which nothing more is awaited of sessions that fail each time. */
-const MOST_FAILURES = 10;
-
-/** Sessions of a user are erased in the service's own time: the same call says how many are left. */
 export async function eraseUser(aptix: Aptix, name: string, terminal: Terminal): Promise<number> {
-  let receipt: UserErasureReceipt | undefined;
-  let failures = 0;
-  do {
-    if (receipt) await new Promise((resolve) => setTimeout(resolve, 500));
-    terminal.signal.throwIfAborted();
-    receipt = await new User(aptix, name).erase();
-    failures = receipt?.Sessions.Failed === receipt?.Sessions.Pending ? failures + 1 : 0;
-  } while (receipt?.Sessions.Pending && failures < MOST_FAILURES);
+  const receipt = await erasedUser(new User(aptix, name), terminal.signal);
   const left = receipt?.Sessions.Pending ?? 0;
   if (left > 0 && !terminal.json) terminal.err(`Not erased yet: ${left} of the sessions. The service goes on; the same command says how far it is.\n`);
   tell(terminal, receipt ?? null, receipt ? counts(receipt) : `The user ${name} is erased; the receipt was lost with the connection.`);
