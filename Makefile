@@ -28,6 +28,11 @@ export UNIT_TESTS := --lib --config profile.dev.package.aptix-edge.opt-level=0
 # once more. The second variable is how `cargo clippy` itself hands its arguments on.
 export LINTED := env RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS=-Dwarnings__CLIPPY_HACKERY__
 
+# Where no HOME is set, as in a unit of systemd, it is the one of the system's users.
+ifeq ($(HOME),)
+export HOME := $(shell unset HOME && echo ~)
+endif
+
 # The tools live in one per-user cache, so that a second checkout reuses those of the first.
 export APTIX_CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/aptix-edge
 export WORKER_VERSION := $(call locked,worker)
@@ -187,7 +192,7 @@ clean: ## remove what the commands made here; the tools in the per-user cache st
 	rm -rf build build-dev build-packages build-playground build-playground-shots build-release build-release-differs build-server target node_modules .wrangler $(client)/dist $(client)/node_modules tests/bench/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
-# build triggers another.
+# build triggers another. What carries it until then stays: of two that build at once, as two `make dev` do, each needs it.
 sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing = $(if $(wildcard $(1)),,missing-output)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
@@ -200,18 +205,19 @@ build/.complete: $(sources) tools/setup/without_paths tools/setup/cdylib_alone/c
 	@echo '$(commit)' > build/.commit
 	@# worker-build keeps the names of functions, a quarter of the module.
 	@"$$WASM_OPT_BIN" build/index_bg.wasm --strip-debug -o build/index_bg.wasm
-	@mv build/.begun $@
+	@touch -r build/.begun $@
 
 # A folder of its own, since tests, bench and deploy use build/. Unoptimised, futures that hold each other need more than
 # the usual megabyte of stack: where a conversation is compacted, the object would never answer. The names of functions are half
 # of the module, and a saved change waits for wasm-bindgen to read it; the two sections that stay are what it needs.
-build-dev/.complete: export CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS := $(addprefix -Clink-arg=,-zstack-size=16777216 --strip-all \
-	--keep-section=__wasm_bindgen_unstable --keep-section=target_features)
+# In this variable, since cargo would pass over those of a target where RUSTFLAGS is set; it is one flag, with spaces.
+build-dev/.complete: export CARGO_ENCODED_RUSTFLAGS := -Clink-args=-zstack-size=16777216 --strip-all \
+	--keep-section=__wasm_bindgen_unstable --keep-section=target_features
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
 	@mkdir -p build-dev && touch build-dev/.begun
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain bash -c 'PATH="$$PWD/tools/setup/cdylib_alone:$$PATH" "$$0" "$$@"' \
 		"$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
-	@mv build-dev/.begun $@
+	@touch -r build-dev/.begun $@
 
 build-server/.complete: build/.complete build-playground/index.html package-lock.json Cargo.lock wrangler.toml LICENSE docs/configuration.md \
 		$(shell find server tools/dev tools/rehearse tests/fakes/model_service -type f) $(call missing,build-server/dist/cli.mjs)

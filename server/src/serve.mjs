@@ -2,6 +2,7 @@
 // the catalog's file, the room on the disk, the end.
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, statSync, statfsSync, writeSync } from 'node:fs';
+import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { NOT_UTF8, bytesOf, faultsOf, read, take } from './catalog_file.mjs';
@@ -35,6 +36,7 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
   const folder = new DataFolder(data);
   await folder.hold();
   const ended = signal();
+  await mustBeFree(address);
   const log = settings.Log && logFile(settings.Log);
   const tell = log ? (event) => note(log, event) : say;
   const catalog = settings.Catalog && catalogFile(settings.Catalog, folder.catalog, isChecked, tell);
@@ -77,6 +79,18 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
   folder.ended();
   folder.free();
   return code;
+}
+
+/** An address that somebody else has is told as that, before the folder becomes this release's: the runtime says it in its own words, to the log. */
+function mustBeFree(address) {
+  const [, host, port] = /^(.*):(\d+)$/.exec(address);
+  return new Promise((resolve, reject) => {
+    const probe = net.createServer();
+    // Whatever else may be wrong with it, the runtime says.
+    probe.once('error', ({ code }) =>
+      (code === 'EADDRINUSE' ? reject(new Fault(`${address} is in use; end what listens there, or take another port: --port of dev, --listen of serve`)) : resolve()));
+    probe.listen(Number(port), host === '*' ? undefined : host.replace(/^\[|\]$/g, ''), () => probe.close(resolve));
+  });
 }
 
 function logFile(file) {

@@ -20,6 +20,21 @@ const ASK_MS = 5000;
 /** The longest that the operating system lets a text of the environment be. */
 const MOST_OF_A_VALUE = 128 * 1024 - 1;
 
+/** The oldest glibc 2 that the runtime's program takes. */
+const GLIBC = 35;
+
+/** What a Linux lacks that has this glibc, `undefined` where its C library is another one: the end of a sentence. */
+export const lacking = (glibc = 'none') =>
+  Number(glibc.split('.')[1]) >= GLIBC ? '' : `; it needs glibc 2.${GLIBC} or later, as Debian 12 and Ubuntu 22.04 have it, and this system has ${glibc}`;
+
+/** That of this system, where the program only says that a file is not there, or says it to a log that is gone. */
+function lack() {
+  if (process.platform !== 'linux') return '';
+  // No names of the machine's addresses are asked for.
+  process.report.excludeNetwork = true;
+  return lacking(process.report.getReport().header.glibcVersionRuntime);
+}
+
 export class Workerd {
   /** Resolves to `[code, signal]` when the process has ended. */
   ended;
@@ -56,7 +71,7 @@ export class Workerd {
     });
     started.#process = child;
     const failed = once(child, 'error').then(([error]) => {
-      throw new Fault(`workerd could not be started: ${error.message}`);
+      throw new Fault(`workerd could not be started: ${error.message}${lack()}`);
     });
     failed.catch(() => {});
     started.ended = once(child, 'exit');
@@ -65,7 +80,7 @@ export class Workerd {
       await Promise.race([
         failed,
         started.ended.then(([code, signal]) => {
-          throw new Fault(`workerd ended before it served (${signal ?? code})`);
+          throw new Fault(`workerd ended before it served (${signal ?? code})${lack()}`);
         }),
         started.#ready(onSpawn),
       ]);

@@ -42,7 +42,7 @@ declared_object! {
         "Parallel" => parallels = named_values(pattern_problem, flag),
         /// By a tool's name, the SHA-256 of {name, description, inputSchema} in the form of RFC 8785. A tool that no
         /// longer matches is left out.
-        "Pins" => pins = named_values(pattern_problem, hash),
+        "Pins" => pins = named_values(pin_problem, hash),
         /// What a fault of the protocol, the connection or the time limit does: FailTurn ends the turn, ReportToModel
         /// gives it to the model as the tool's output.
         "OnError" => on_error = word(OnError::ALL) or OnError::ReportToModel,
@@ -112,6 +112,14 @@ fn patterns(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
 
 fn pattern_problem(name: &str) -> Option<&'static str> {
     (!is_mcp_tool_name(name)).then_some(NAME)
+}
+
+/// What is wrong with the name of a tool that has a pin.
+fn pin_problem(name: &str) -> Option<&'static str> {
+    if name.contains('*') {
+        return Some("must be the name of one tool, without *: a pin is of one definition");
+    }
+    pattern_problem(name)
 }
 
 fn hash(node: Node<'_, '_>, findings: &mut Findings) -> String {

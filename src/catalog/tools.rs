@@ -84,9 +84,10 @@ pub(super) fn server_side_tool(node: Node<'_, '_>, findings: &mut Findings) -> S
         return reference(node, "server tool", |declared| &declared.tools, findings);
     };
     let declared = findings.declared();
-    checked_text(node, findings, |_| match is_mcp_tool_name(tool) {
+    let is_named = is_mcp_tool_name(tool) && (tool == "*" || !tool.contains('*'));
+    checked_text(node, findings, |_| match is_named {
         true => undeclared_problem("MCP server", server, &declared.mcp_servers),
-        false => Some("must have * behind its /, or the tool's name".to_owned()),
+        false => Some("must have * alone behind its /, or the tool's whole name".to_owned()),
     })
 }
 

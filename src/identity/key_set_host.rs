@@ -82,7 +82,8 @@ impl<D: Database> KeySetHost<D> {
                 (fresh_ms, _) => fresh_ms,
             },
             serves_ms,
-            asks_again_ms,
+            // Whoever lacks a key that the provider is being asked for waits for the same answer.
+            asks_again_ms: if self.keeper.is_asking() { 0 } else { asks_again_ms },
             keys: known.document.filter(|_| serves_ms > 0),
         })
     }

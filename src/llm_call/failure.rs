@@ -329,6 +329,7 @@ pub(super) fn can_pass(error: &ErrorBody) -> bool {
 /// the Open Responses specification.
 const PASSING: &[&str] = &[
     "api_error",
+    "flex_unavailable",
     "internal_error",
     "internal_server_error",
     "overloaded",
@@ -341,6 +342,7 @@ const PASSING: &[&str] = &[
     "service_unavailable_error",
     "slow_down",
     "too_many_requests",
+    "vector_store_timeout",
 ];
 
 fn sentence(fault: StreamFault) -> String {
@@ -383,6 +385,9 @@ mod tests {
             (429, Some("rate_limit_exceeded"), true),
             (429, Some("insufficient_quota"), false),
             (429, Some("credit_balance_exhausted"), false),
+            (429, Some("organization_spend_limit_exceeded"), false),
+            (429, Some("organization_usage_limit_exceeded"), false),
+            (429, Some("project_spend_limit_exceeded"), false),
             (500, Some("server_error"), true),
             (503, None, true),
             (529, None, true),

@@ -122,8 +122,12 @@ mod tests {
             refused(429, "usage_limit_reached", ""),
             refused(403, "billing_hard_limit_reached", ""),
             refused(400, "credit_balance_exhausted", ""),
+            refused(429, "organization_spend_limit_exceeded", ""),
+            refused(429, "organization_usage_limit_exceeded", ""),
+            refused(429, "project_spend_limit_exceeded", ""),
             refused(500, "", "behind the gateway: insufficient_quota"),
             failed("insufficient_quota"),
+            failed("project_spend_limit_exceeded"),
             failed_as("server_error", "behind the gateway: insufficient_quota"),
             failed("402"),
         ] {

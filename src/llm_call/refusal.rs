@@ -80,8 +80,15 @@ pub(super) fn status_can_pass(status: u16) -> bool {
 /// The statuses of a request that is refused for what it holds.
 pub(super) const OF_CONTENTS: [u16; 5] = [400, 404, 409, 413, 422];
 
-/// The codes and types of errors for which somebody has to pay or to raise a limit first.
-const OF_OPERATOR: [&str; 2] = ["insufficient_quota", "credit_balance_exhausted"];
+/// The codes and types of errors for which somebody has to pay or to raise a limit first. OpenAI's type of all of them may
+/// be the first one, or another: help.openai.com/en/articles/6614457. A response that failed has no type.
+const OF_OPERATOR: [&str; 5] = [
+    "insufficient_quota",
+    "credit_balance_exhausted",
+    "organization_spend_limit_exceeded",
+    "organization_usage_limit_exceeded",
+    "project_spend_limit_exceeded",
+];
 
 /// Whether somebody has to pay or to raise a limit first. LiteLLM writes the error of the service behind it into its own
 /// message, with a code and a type that say less. The message of a request that is refused for what it holds may quote

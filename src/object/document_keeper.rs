@@ -102,6 +102,11 @@ impl<D: Database> DocumentKeeper<D> {
         self.retry_ms.saturating_sub(since)
     }
 
+    /// Whether the source is being asked.
+    pub fn is_asking(&self) -> bool {
+        self.asking.try_lock().is_none()
+    }
+
     /// Claims an attempt before it is made, so that an instance that ends meanwhile does not ask anew.
     ///
     /// # Errors

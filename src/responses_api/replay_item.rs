@@ -29,7 +29,7 @@ use crate::json::{Node, Object, first_member, from_object};
 ///   and those that need one are left out.
 /// - A message keeps its text, refusals included, and its `phase`, which guides newer models. Without an id its text is
 ///   one string, the only form of an assistant's message that does without one.
-/// - A function call keeps `call_id`, `name` and `arguments`.
+/// - A function call keeps `call_id`, `arguments`, and a `name` that a function can have.
 /// - A compaction stays as it is.
 /// - A search, a picture, and a call of an MCP server by the service keep the members that input items have, the id
 ///   among them.
@@ -124,7 +124,7 @@ fn with_own_id(item: &RawValue) -> Option<Box<RawValue>> {
     let own = match read {
         OutputItem::Message(message) => InputItem::output_message(id?, item, message),
         OutputItem::FunctionCall(call) if call.cut => return None,
-        OutputItem::FunctionCall(call) => InputItem::FunctionCall(CallItem { id: Some(id?), call }),
+        OutputItem::FunctionCall(call) => InputItem::FunctionCall(CallItem::new(Some(id?), call)),
         OutputItem::Other => return hosted_item(item),
     };
     to_raw_value(&own).ok()
@@ -139,7 +139,7 @@ fn without_id(item: &RawValue) -> Option<Box<RawValue>> {
             phase: Phase::known(phase),
         },
         OutputItem::FunctionCall(call) if call.cut => return None,
-        OutputItem::FunctionCall(call) => InputItem::FunctionCall(CallItem { id: None, call }),
+        OutputItem::FunctionCall(call) => InputItem::FunctionCall(CallItem::new(None, call)),
         OutputItem::Other => return None,
     };
     to_raw_value(&own).ok()
@@ -175,15 +175,32 @@ fn hosted_item(item: &RawValue) -> Option<Box<RawValue>> {
     let member = |name: &str| first_member(item.get(), name).filter(|json| *json != "null");
     let kind = Node::root(member("type")?).as_text()?;
     let (_, required, optional) = HOSTED.iter().find(|(known, ..)| *known == kind)?;
-    let mut kept: BTreeMap<&str, &RawValue> = BTreeMap::new();
+    let mut kept: BTreeMap<&str, Cow<'_, RawValue>> = BTreeMap::new();
     for name in ["type"].iter().chain(*required).chain(*optional) {
         match member(name) {
-            Some(json) => drop(kept.insert(*name, serde_json::from_str(json).ok()?)),
+            Some(json) => drop(kept.insert(*name, without_sources(json)?)),
             None if optional.contains(name) => {}
             None => return None,
         }
     }
     to_raw_value(&kept).ok()
+}
+
+/// The members of a search's action that the service takes back. The sources, which it gives where it is asked for them,
+/// are none: `Unknown parameter: 'input[2].action.sources'` (pydantic/pydantic-ai#2877).
+const OF_ACTION: [&str; 5] = ["type", "query", "queries", "url", "pattern"];
+
+/// A member of a hosted tool's item, without the sources of a search.
+fn without_sources(json: &str) -> Option<Cow<'_, RawValue>> {
+    if first_member(json, "sources").is_none() {
+        return serde_json::from_str(json).ok().map(Cow::Borrowed);
+    }
+    let member = |name: &'static str| {
+        let value: &RawValue = serde_json::from_str(first_member(json, name)?).ok()?;
+        Some((name, value))
+    };
+    let members: BTreeMap<&str, &RawValue> = OF_ACTION.into_iter().filter_map(member).collect();
+    to_raw_value(&members).ok().map(Cow::Owned)
 }
 
 /// The role of a model's message.
@@ -254,6 +271,22 @@ struct CallItem {
     id: Option<String>,
     #[serde(flatten)]
     call: FunctionCall,
+}
+
+/// The longest name of a function, in characters.
+const NAME_CHARACTERS: usize = 64;
+
+impl CallItem {
+    /// A model may write any name, but the service takes none back that a function cannot have: openai/codex#24369. No
+    /// tool was offered under such a name, so a call loses nothing with it.
+    fn new(id: Option<String>, call: FunctionCall) -> Self {
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        let mut name: String = call.name.chars().map(plain).take(NAME_CHARACTERS).collect();
+        if name.is_empty() {
+            name.push('_');
+        }
+        Self { id, call: FunctionCall { name, ..call } }
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -397,11 +430,34 @@ mod tests {
     }
 
     #[test]
+    fn a_call_goes_back_under_a_name_that_a_function_can_have() {
+        let long = "é".repeat(65);
+        let cut = "_".repeat(64);
+        for (name, expected) in [
+            ("look-up_2", "look-up_2"),
+            ("functions.look up", "functions_look_up"),
+            ("apply\\u0000", "apply_"),
+            ("", "_"),
+            (long.as_str(), cut.as_str()),
+        ] {
+            let named = |call: &str, name: &str| call.replace(r#""f""#, &format!(r#""{name}""#));
+            let call = named(CALL, name);
+            assert_eq!(replayed(&call), Some(named(CALL_WITHOUT_ID, expected)));
+            let behind = sent(&[REASONING, &call], true);
+            assert!(behind.contains(&format!(r#""name":"{expected}""#)), "{behind}");
+        }
+    }
+
+    #[test]
     fn a_hosted_tool_s_item_keeps_the_members_that_an_input_item_may_have() {
         for (item, expected) in [
             (
                 r#"{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search","query":"q"},"new":1}"#,
                 r#"{"action":{"type":"search","query":"q"},"id":"ws_1","status":"completed","type":"web_search_call"}"#,
+            ),
+            (
+                r#"{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search","query":"q","sources":[{"type":"url","url":"u"}]}}"#,
+                r#"{"action":{"query":"q","type":"search"},"id":"ws_1","status":"completed","type":"web_search_call"}"#,
             ),
             (
                 r#"{"id":"fs_1","type":"file_search_call","status":"completed","queries":["q"],"results":null}"#,

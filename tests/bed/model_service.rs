@@ -554,6 +554,12 @@ fn check_item(item: &Value) -> Result<(), Refusal> {
     {
         return wrong("an unknown member");
     }
+    // What the service gives out itself as well, where the model has written such a name.
+    let is_of_names = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
+    let name = item["name"].as_str().unwrap_or_default();
+    if kind == "function_call" && (name.is_empty() || !name.bytes().all(is_of_names)) {
+        return wrong("a name that no function can have");
+    }
     if kind == "message" && item["role"] != "assistant" {
         let known = ["input_text", "input_image", "input_file"];
         let parts = item["content"].as_array().map(Vec::as_slice).unwrap_or_default();

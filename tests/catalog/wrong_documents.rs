@@ -232,7 +232,7 @@ pub(crate) fn all() -> Vec<Wrong> {
         replaced(&at(conversation, "BootPrompt"), long(262_144), &too_long(262_144)),
         replaced(&at(conversation, "Tools/0/type"), json!("custom"), "must be \"function\""),
         replaced(&at(conversation, "Tools/0/name"), json!("a.b"), tool_name),
-        hidden(&at(conversation, "Tools/0/name"), json!("agent_change_mode"), "\"agent_change_mode\" is a tool of the product itself; choose another name"),
+        replaced(&at(conversation, "Tools/0/name"), json!("agent_change_mode"), "\"agent_change_mode\" is a tool of the product itself; choose another name"),
         hidden(&at(conversation, "Tools/1"), json!({"type": "function", "name": "ddr_document"}), "").with_faults(vec![
             fault(&at(conversation, "Tools/1/name"), "the name \"ddr_document\" is already taken above"),
         ]),
@@ -392,6 +392,9 @@ pub(crate) fn all() -> Vec<Wrong> {
             fault("/McpServers/crm/Pins/a", "must be a SHA-256: 64 digits of lower-case hex"),
             fault("/McpServers/crm/Pins/b\n", tool),
         ]),
+        replaced("/McpServers/crm/Pins", json!({"read_*": "0a".repeat(32)}), "").with_faults(vec![
+            fault("/McpServers/crm/Pins/read_*", "must be the name of one tool, without *: a pin is of one definition"),
+        ]),
         replaced("/McpServers/crm/Approval", json!({"a": "always", "": "Always"}), "").with_faults(vec![
             fault("/McpServers/crm/Approval/", tool),
             fault("/McpServers/crm/Approval/a", "must be \"Never\" or \"Always\""),
@@ -402,7 +405,8 @@ pub(crate) fn all() -> Vec<Wrong> {
         ]),
         replaced("/McpServers/crm/OnError", json!("Report"), "must be \"FailTurn\" or \"ReportToModel\""),
         hidden("/Modes/1/Tools/2", json!("docz/search"), "the catalog has no MCP server \"docz\"; did you mean \"docs\"?"),
-        hidden("/Modes/1/Tools/2", json!("docs/"), "must have * behind its /, or the tool's name"),
+        hidden("/Modes/1/Tools/2", json!("docs/"), "must have * alone behind its /, or the tool's whole name"),
+        hidden("/Modes/1/Tools/2", json!("docs/read_*"), "must have * alone behind its /, or the tool's whole name"),
         hidden(&at(conversation, "Tools/2"), json!("crm/find_customer"), "the tool \"crm/find_customer\" is already taken above"),
         hidden(&at(conversation, "Tools/1"), json!("x/y"), "the catalog has no MCP server \"x\"; declare it or remove it here"),
         replaced(&at(conversation, "Tools/1"), json!("lookup"), "must be a client tool, or \"server/tool\" or \"server/*\" of an MCP server; server tools are named by modes"),

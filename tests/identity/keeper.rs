@@ -96,6 +96,24 @@ fn a_removed_key_is_refused_after_the_set_was_fresh() {
 }
 
 #[test]
+fn a_new_key_serves_in_an_isolate_that_begins_while_the_provider_is_asked_for_it() {
+    let door = Door::with_keys(json!([point(Some("a"), 7)]));
+    let (check, new) = (door.check(), door.check());
+    assert!(is_alice(door.verify(&check, &signed("a", 7))));
+    door.answers(set_of(json!([point(Some("b"), 8)])).after(40));
+    door.wait(RETRY_MS);
+    let token = signed("b", 8);
+    let late = async {
+        aptix_edge::ports::Machine::sleep(&door.step.platform, 10).await;
+        new.verify(&door, &token).await
+    };
+    let both = futures_util::future::join(check.verify(&door, &token), late);
+    let (first, late) = door.step.run(both);
+    assert!(first.is_ok() && late.is_ok(), "{:?}", late.err());
+    assert_eq!(door.asked.get(), 2);
+}
+
+#[test]
 fn a_new_key_that_is_rotated_in_twice_is_found_by_an_isolate_that_missed_a_set() {
     let door = Door::with_keys(json!([point(Some("a"), 7)]));
     let (check, late) = (door.check(), door.check());

@@ -163,6 +163,17 @@ fn an_error_of_a_server_known_to_be_modern_is_final_and_a_bare_refusal_leads_to_
 }
 
 #[test]
+fn a_server_that_was_put_back_from_the_modern_version_is_asked_anew_by_the_next_request() {
+    let before = || HttpReply::new(400, NOT_INITIALIZED);
+    let [agreed, noted] = handshake("2025-11-25", None);
+    let mut server = Server::known("modern", [before(), before(), agreed, noted, text_reply("a")]);
+    assert!(server.call("{}").is_err());
+    assert_eq!(server.known_connection(), "");
+    assert_eq!(server.call("{}"), text("a"));
+    assert_eq!(server.known_connection(), "legacy 2025-11-25");
+}
+
+#[test]
 fn modern_refusals_are_final_and_lead_to_no_handshake() {
     for code in [-32020, -32021] {
         let mut server = Server::replying([error_reply(400, code), text_reply("a")]);

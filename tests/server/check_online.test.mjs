@@ -65,6 +65,17 @@ test('a service that remembers suits either setting, and one that forgets or ref
   assert.equal(refuses.lines.at(-1), 'default, m: set "Continuation": "replay"');
 });
 
+test('a variable that is empty counts as its default, as the service reads it', async () => {
+  const [config, file] = ['server.json', 'catalog.json'].map((name) => path.join(scratch, name));
+  writeFileSync(config, JSON.stringify({ Variables: { OPENAI_MODEL: '', OPENAI_API_KEY: SECRET } }));
+  const { Model, ...modelless } = agent('full');
+  const ConversationContexts = { default: { AgentContextId: 'default', BootPrompt: 'Boot.' } };
+  writeFileSync(file, JSON.stringify({ AgentContexts: { default: modelless }, ConversationContexts, Modes: [{ Key: 'general', DisplayName: 'General' }] }));
+  const { code, out } = await command(['check', file, '--config', config, '--online']);
+  assert.match(out, /^default +gpt-5\.1 +stored +yes +yes/m);
+  assert.equal(code, 0, out);
+});
+
 test('a chain that loses the boot prompt is found, and what does not respond says why, without the key', async () => {
   const llama = await llamaStack();
   const quoting = await listen(0, (request) => {
@@ -108,6 +119,17 @@ test('what a deployment permits its tenants is no matter of the services, and no
   }
 });
 
+test('embeddings that nobody was asked for do not suit', async () => {
+  const [config, file] = ['server.json', 'catalog.json'].map((name) => path.join(scratch, name));
+  writeFileSync(config, JSON.stringify({ Variables: { MAX_TURNS: 'many', OPENAI_API_KEY: SECRET } }));
+  const AgentContexts = { default: agent('full', { Retrieval: { Index: { Embeddings: { Model: 'e', Dimensions: 256 } } } }) };
+  const ConversationContexts = { default: { AgentContextId: 'default', BootPrompt: 'Boot.' } };
+  writeFileSync(file, JSON.stringify({ AgentContexts, ConversationContexts, Modes: [{ Key: 'general', DisplayName: 'General' }] }));
+  const { code, out } = await command(['check', file, '--config', config, '--online']);
+  const why = "The deployment's variable MAX_TURNS must be a whole number above 0.";
+  assert.deepEqual([code, out.trimEnd().split('\n').slice(-2)], [1, [`default, m: does not respond: ${why}`, `default, e: gives no embedding: ${why}`]], out);
+});
+
 test('a service of embeddings is asked for a vector, whose length the catalog has to have right', async () => {
   const embeds = (Dimensions, url) => agent('full', { Retrieval: { Index: { Embeddings: { Model: 'e', Dimensions, ...(url && { BaseUrl: url }) } } } });
   const plain = await listen(0, null, null, (_, body) => {
@@ -126,6 +148,14 @@ test('a service of embeddings is asked for a vector, whose length the catalog ha
   } finally {
     await plain.close();
   }
+});
+
+test('a service is asked without the fall-backs of its context, which are asked by themselves', async () => {
+  const Retrieval = { Index: { Embeddings: { Model: 'e', Dimensions: 256 } } };
+  const { code, lines } = await check({ default: agent('full', { Fallbacks: ['spare'], Retrieval }), spare: agent('full') });
+  assert.deepEqual(lines.slice(1, 5).map((line) => cells(line).slice(0, 4)), ['default', 'spare'].flatMap((id) => ['stored', 'replay'].map((one) => [id, 'm', one, 'yes'])));
+  assert.ok(lines.some((line) => cells(line).join() === 'default,e,256,256,yes'), lines.join('\n'));
+  assert.deepEqual([code, lines.at(-1)], [0, SUITS]);
 });
 
 test('an MCP server is asked for its tools: each with its pin, what the catalog leaves out, what a mode offers', async () => {
@@ -157,6 +187,35 @@ test('an MCP server is asked for its tools: each with its pin, what the catalog 
     ]);
   } finally {
     await Promise.all([dual.close(), servers.close()]);
+  }
+});
+
+test('a tool of an MCP server goes by its own name, where the model sees another one, too', async () => {
+  const servers = await HostileServers.start();
+  try {
+    const McpServers = { odd: { Url: servers.url('collide'), Allow: ['a.b', 'a_b'] } };
+    const Modes = [{ Key: 'general', DisplayName: 'General', Tools: ['odd/a.b'] }];
+    const { code, lines } = await check({ default: agent('full') }, { McpServers, Modes });
+    const rows = lines.map(cells).filter(([server, tool]) => server === 'odd' && tool.length === 3);
+    assert.deepEqual(rows.map(([, tool, verdict, pin]) => [tool, verdict, /^[0-9a-f]{64}$/.test(pin)]).sort(), [
+      ['a b', 'no: not in Allow', true],
+      ['a.b', 'yes', true],
+      ['a_b', 'yes', true],
+    ]);
+    assert.ok(lines.includes('mode general offers odd/a.b'), lines.join('\n'));
+    assert.deepEqual([code, lines.at(-1)], [0, SUITS]);
+  } finally {
+    await servers.close();
+  }
+});
+
+test('a server whose list a turn does not wait for gives none', async () => {
+  const servers = await HostileServers.start();
+  try {
+    const { code, lines } = await check({ default: agent('full') }, { McpServers: { slow: { Url: servers.url('slow_list') } } });
+    assert.deepEqual([code, lines.at(-1)], [1, 'slow: gives no list: The tools of slow are missing: their server could not be reached.']);
+  } finally {
+    await servers.close();
   }
 });
 

@@ -1,7 +1,7 @@
 // What `make release` makes, as far as it can be judged without building twice: packing gives the same bytes each time, and
 // nothing that is packed tells of the machine that built it.
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -39,6 +39,12 @@ test('the packages of server and clients are the same when they are packed again
   execFileSync('tar', ['xzf', path.join(first, archive), '-C', scratch]);
   execFileSync('tar', ['czf', path.join(again, archive), 'package'], { cwd: scratch });
   assert.deepEqual(differences(first, again), [`${archive} (the form of the archive)`, 'sbom.cdx.json']);
+});
+
+test('what is of no commit is no release, and what is said tells the one of which git says nothing from the one that has changed', () => {
+  const said = (APTIX_COMMIT) => spawnSync(process.execPath, [path.join(ROOT, 'tools/release/release.mjs')], { env: { ...process.env, APTIX_COMMIT }, encoding: 'utf8' }).stderr;
+  assert.equal(said(''), 'make release: a release is of a commit, and git tells none of this folder; git describe --always says why\n');
+  assert.equal(said('12345678-dirty'), 'make release: a release is of a commit: commit or take back what has changed\n');
 });
 
 test('nothing that is packed holds a path of the machine that built it', () => {

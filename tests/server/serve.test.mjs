@@ -16,6 +16,7 @@ import { exchange } from '../e2e/raw_http.mjs';
 import { Ratelimit } from '../../server/front/rate_limit.mjs';
 import { DataFolder } from '../../server/src/data_folder.mjs';
 import { Database } from '../../server/src/sqlite.mjs';
+import { lacking } from '../../server/src/workerd.mjs';
 import { API_KEY, FILE_LINK_KEY, catalogOf } from '../e2e/test_catalog.mjs';
 import { serve } from '../local_server.mjs';
 import { PACKAGE, PackageServer, command, started } from './package_server.mjs';
@@ -175,6 +176,12 @@ test('a folder whose lock cannot be taken is told as that, and not as one of ano
   rmSync(root, { recursive: true });
 });
 
+test('a system whose C library is not the runtime\'s is told as that, and not as one without the runtime\'s program', () => {
+  assert.deepEqual(['2.35', '2.36', '2.41'].map(lacking), ['', '', '']);
+  assert.match(lacking('2.34'), /^; it needs glibc 2\.35 or later, .* and this system has 2\.34$/);
+  assert.match(lacking(undefined), / and this system has none$/);
+});
+
 test('a kill loses nothing, an alarm that fell due meanwhile rings without a request, and one folder has one server', async () => {
   const server = await starts(newServer(), {});
   model.script(answer(text('Kept.')), answer(text('Never heard.')).with({ silentAfter: 3 }), answer(text('Taken up.')));
@@ -208,6 +215,20 @@ test('a kill loses nothing, an alarm that fell due meanwhile rings without a req
   const older = await command(['serve', '--data', server.data]);
   assert.equal(older.code, 1);
   assert.match(older.err, /was written by release 9\.9\.9 in newer forms \(session \d+\), which .* does not read; serve it with that release, or restore/);
+});
+
+test('an address that is in use is told as that, with what helps, and the folder is still no release\'s', async () => {
+  const { port, close } = await serve(() => {});
+  const data = path.join(scratch, 'in-use');
+  try {
+    for (const args of [['serve', '--listen', `127.0.0.1:${port}`], ['dev', '--port', String(port)]]) {
+      const { code, err } = await command([...args, '--data', data]);
+      assert.deepEqual([code, err], [1, `aptix-edge-server: 127.0.0.1:${port} is in use; end what listens there, or take another port: --port of dev, --listen of serve\n`]);
+    }
+    assert.ok(!existsSync(path.join(data, 'release.json')));
+  } finally {
+    await close();
+  }
 });
 
 test('a catalog that is spoiled while it serves changes nothing, and a right one is taken', async () => {

@@ -18,6 +18,12 @@ test('only the packages that bring a binary may run a program of their own when 
   assert.deepEqual(names.sort(), Object.keys(json('package.json').allowScripts).sort());
 });
 
+test('what is for development alone is installed and audited under NODE_ENV=production, too: the project is made of it', () => {
+  const folders = ['', 'clients/typescript/', 'clients/python/test/', 'tests/bench/'].filter((folder) => json(`${folder}package.json`).devDependencies);
+  assert.ok(folders.includes(''));
+  for (const folder of folders) assert.match(read(`${folder}.npmrc`), /^include=dev$/m, folder);
+});
+
 test('the list of components has every crate and package of the locks, and says which are inside', () => {
   execFileSync(process.execPath, [path.join(ROOT, 'tools/setup/sbom.mjs')], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
   const { bomFormat, specVersion, components, dependencies } = json('build/sbom.cdx.json');

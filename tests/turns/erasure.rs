@@ -238,17 +238,31 @@ fn two_who_erase_at_once_erase_once() {
 #[test]
 fn a_session_begun_anew_is_not_touched_by_an_earlier_request_to_erase_that_ends_late() {
     let bed = filled(None);
+    let file = json!({ "Name": "a.txt", "MimeType": "text/plain", "Text": "kept" });
+    bed.world.tools.think(move |_| ToolAnswer::Json(json!({ "Files": [file] })));
     // The bucket is slow for the first of two.
     bed.world.erasing_ms.set(60_000);
     let (one, two) = (bed.send_erase(), bed.send_erase());
     bed.run_until(|_| one.heard().is_some() || two.heard().is_some(), "one of them is done");
     bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1);
-    assert_eq!(bed.post(&turn("t1", "Anew")).final_text(), "Answer to Anew.");
-    let mut told = [one, two].map(|erased| bed.wait(&erased).unwrap().status);
-    told.sort_unstable();
-    assert_eq!(told, [200, 404]);
+    let anew = bed.post(&turn("t1", "Anew [plan: server]"));
+    assert_eq!(anew.final_text(), "Answer to Anew.");
+    let told = [one, two].map(|erased| bed.wait(&erased).unwrap().status);
+    assert!(told.contains(&200), "{told:?}");
     bed.settle();
     assert_eq!(bed.status("t1"), "completed");
+    assert_eq!(bed.world.files.borrow().len(), 1, "the new session's file stays");
+}
+
+#[test]
+fn after_an_erasure_a_clock_that_is_set_back_keeps_no_session_from_beginning() {
+    let (bed, hour) = (Bed::new(), 3_600_000);
+    let now = bed.world.executor.now_ms();
+    bed.world.executor.set_now_ms(now + hour);
+    bed.post(&turn("t1", "One")).final_text();
+    bed.try_erase().unwrap().result();
+    bed.world.executor.set_now_ms(now);
+    assert_eq!(bed.post(&turn("t1", "Anew")).final_text(), "Answer to Anew.");
 }
 
 fn stored(deleted: u64, pending: u64, refused: u64, unreachable: u64) -> Value {

@@ -107,6 +107,17 @@ fn a_call_of_a_tool_that_was_not_offered_gets_an_error_result_and_counts() {
 }
 
 #[test]
+fn a_call_under_a_name_that_no_function_can_have_goes_back_under_another_one() {
+    let bed = Bed::new();
+    bed.world.model.script([says(vec![call("functions.look up", json!({}))]).into()]);
+    let request = with(turn("t1", "Try"), json!({ "ConversationContextId": "replay" }));
+    assert_eq!(bed.post(&request).final_text(), "Answer to Try.");
+    assert_eq!(bed.post(&turn("t2", "Next")).final_text(), "Answer to Next.");
+    bed.assert_chain_held();
+    super::replays::assert_replays(&bed, "tools");
+}
+
+#[test]
 fn a_failing_server_tool_fails_the_turn_unless_its_definition_reports_it() {
     let bed = Bed::new();
     bed.world.tools.script([ToolAnswer::Status(500), ToolAnswer::Status(500)]);

@@ -419,6 +419,31 @@ fn a_model_service_that_is_down_for_minutes_holds_no_session_back_and_deletes_al
 }
 
 #[test]
+fn an_alarm_asks_no_more_sessions_after_five_minutes_and_the_next_one_asks_the_others() {
+    let bed = people();
+    bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));
+    for number in 0..110 {
+        bed.say("alice", &format!("s{number}"), "t1", "Hello").final_text();
+    }
+    bed.world.model.answers_no_deletion.set(true);
+    erase(&bed, "alice");
+    bed.settle();
+    let (user, executor) = (bed.world.user("local/~alice"), &bed.world.executor);
+    executor.set_now_ms(executor.now_ms().max(user.rings_at(&bed.world).unwrap()));
+    let began = executor.now_ms();
+    bed.ring_due();
+    bed.settle();
+    let lasted = executor.now_ms() - began;
+    assert!(lasted < 500_000, "{lasted}");
+    assert!(user.rings_at(&bed.world).is_some());
+    bed.world.model.answers_no_deletion.set(false);
+    bed.ring_for(5);
+    let receipt = erase(&bed, "alice");
+    assert_eq!(receipt.result()["Sessions"], json!({ "Erased": 110, "Pending": 0, "Failed": 0 }));
+    assert_erased(&bed, "alice");
+}
+
+#[test]
 fn an_erasure_waits_for_none_of_the_responses_of_an_earlier_deletion() {
     let bed = people();
     bed.configure(|catalog| catalog["AgentContexts"]["default"]["DeleteStored"] = json!(true));

@@ -14,7 +14,9 @@ const DIFFERS = path.join(ROOT, 'build-release-differs');
 const SUMS = 'SHA256SUMS';
 const commit = process.env.APTIX_COMMIT;
 
-if (!commit || commit.endsWith('-dirty')) fail('a release is of a commit: commit or take back what has changed');
+// Without git, in an unpacked archive, or in a folder of another user's, which git does not read.
+if (!commit) fail('a release is of a commit, and git tells none of this folder; git describe --always says why');
+if (commit.endsWith('-dirty')) fail('a release is of a commit: commit or take back what has changed');
 // What failed is no release, and one of another commit is not this one.
 rmSync(TO, { recursive: true, force: true });
 const built = path.join(ROOT, 'build-packages');

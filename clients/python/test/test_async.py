@@ -279,6 +279,18 @@ async def test_many_turns_run_beside_each_other(bed: Bed) -> None:
     assert all(turn._repr_markdown_() == "Done." for turn in running)
 
 
+@pytest.mark.filterwarnings("ignore:unclosed transport:ResourceWarning")
+def test_a_client_serves_one_loop_after_the_other(bed: Bed) -> None:
+    aptix = AsyncAptix(bed.direct)
+    for _ in range(2):
+        assert asyncio.run(aptix.health())
+    asyncio.run(aptix.close())
+    with pytest.raises(RuntimeError, match="closed"):
+        asyncio.run(aptix.health())
+    del aptix
+    gc.collect()
+
+
 async def test_the_plain_client_works_where_a_loop_runs_as_in_a_notebook(bed: Bed) -> None:
     with Aptix(bed.direct) as aptix:
         turn = aptix.session(new_id()).turn(script([["text", "One ", "two."]])[0])
@@ -286,6 +298,17 @@ async def test_the_plain_client_works_where_a_loop_runs_as_in_a_notebook(bed: Be
             assert event.type == "text"
             break
         assert aptix.session(turn.session_id).attach(turn.turn_id).final()["PrimaryOutputText"] == "One two."
+
+
+async def test_a_plain_tool_that_exits_is_told_to_the_model_and_ends_no_loop(bed: Bed) -> None:
+    def leave() -> None:
+        sys.exit(2)
+
+    instruction, key = script([["call", "leave", {}]], [["text", "Well."]])
+    async with AsyncAptix(bed.direct) as aptix:
+        final = await aptix.session(new_id()).turn(instruction, tools=[leave]).final()
+    assert final["PrimaryOutputText"] == "Well."
+    assert "exited with 2" in bed("told", script=key)["outputs"][0]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="No task knows whether it is cancelled itself.")

@@ -14,9 +14,11 @@ import os
 import random
 import time
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import httpx
 import pytest
 from pydantic import BaseModel, Field
 from standardwebhooks import Webhook
@@ -36,6 +38,7 @@ from aptix_edge import (
     tool,
     verify_webhook,
 )
+from aptix_edge._tools import tools_json
 from conftest import Bed
 from wire_types import wire_types
 
@@ -92,6 +95,17 @@ def test_a_decision_that_was_made_meanwhile_is_kept_where_the_one_before_is_refu
         store.update("aptix:s/t", {"1": kept})
         _sync_io.run(answerer.refused([call], [sent], AptixError(400, [entry])))
         assert store.get("aptix:s/t") == left
+    _sync_io.run(io.close())
+
+
+def test_a_process_that_was_forked_has_connections_of_its_own(bed: Bed, monkeypatch: Any) -> None:
+    io, request = _sync_io.SyncIo(None), httpx.Request("GET", f"{bed.direct}/health")
+    parents = io._client
+    for process, is_parents in ((os.getpid(), True), (-1, False)):
+        monkeypatch.setattr(os, "getpid", lambda process=process: process)
+        _sync_io.run(_sync_io.run(io.send(request, None)).close())
+        assert (io._client is parents) == is_parents
+    parents.close()
     _sync_io.run(io.close())
 
 
@@ -168,6 +182,9 @@ def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None
     assert schema["additionalProperties"] is False
     arguments = paint.arguments(ToolContext("c", '{"where":[{"name":"x","floor":12345678901234567890}]}'))
     assert paint(**arguments) == "12345678901234567891 RED well c"
+    longest = tool(name="longest", description="")(lambda most=math.inf, least=0.5: (most, least))
+    properties = json.loads(tools_json([longest]), parse_constant=pytest.fail)[0]["parameters"]["properties"]
+    assert properties == {"most": {}, "least": {"default": 0.5}}
     for wrong, told in (
         ('{"where":1}', "where"),
         ("{}", "where"),
@@ -178,8 +195,24 @@ def test_a_function_becomes_a_tool_by_its_hints_and_gets_what_they_say() -> None
             paint.arguments(ToolContext("c", wrong))
     with pytest.raises(TypeError, match="have names"):
         tool(lambda *args: args)
+    with pytest.raises(TypeError, match="method"):
+        tool(Bed.close)
     given = tool(name="any", parameters={"type": "object"})(lambda **named: named)
     assert given.arguments(ToolContext("c", '{"class":1e2}')) == {"class": 100}
+
+
+def test_a_partial_is_a_tool_by_the_function_within_it_and_what_it_has_given_is_no_argument() -> None:
+    def find(root: str, where: Place, most: int = 3, *, context: ToolContext, of: str = "") -> str:
+        """Finds places."""
+        return f"{root} {where.name} {most + 1} {of} {context.tool_call_id}"
+
+    made = tool(partial(find, "/srv", of="ann"))
+    definition = made.definition()
+    assert (definition["name"], definition["description"]) == ("find", "Finds places.")
+    assert set(definition["parameters"]["properties"]) == {"where", "most"}
+    assert made(**made.arguments(ToolContext("c", '{"where":{"name":"x"}}'))) == "/srv x 4 ann c"
+    with pytest.raises(ValueError, match="of"):
+        made.arguments(ToolContext("c", '{"where":{"name":"x"},"of":"bob"}'))
 
 
 def test_what_a_tool_gives_is_json_also_where_a_number_of_it_is_none() -> None:
@@ -188,6 +221,7 @@ def test_what_a_tool_gives_is_json_also_where_a_number_of_it_is_none() -> None:
         share: float
 
     assert json.loads(_answers.to_json([Measured(math.nan), Measured(0.5)])) == [{"share": None}, {"share": 0.5}]
+    assert json.loads(_answers.to_json({"share": math.nan, "of": "ä"})) == {"share": None, "of": "ä"}
 
 
 def test_a_store_in_a_folder_keeps_what_another_one_finds_and_forgets_it(tmp_path: Path, monkeypatch: Any) -> None:
@@ -244,7 +278,7 @@ def test_a_webhook_that_the_library_signs_is_taken_and_any_other_is_not() -> Non
         signature = Webhook(of).sign("msg_1", datetime.fromtimestamp(at, timezone.utc), body)
         return {"Webhook-Id": "msg_1", "webhook-timestamp": str(at), "WEBHOOK-SIGNATURE": f"v1a,x v1,AAAA {signature}"}
 
-    for secrets in (secret, [other, secret], f"{secret}\n"):
+    for secrets in (secret, [other, secret], f"{secret}\n", secret.rstrip("=")):
         received = verify_webhook(body.encode(), headers(), secrets)
         assert (received.id, received.event["data"]["SessionId"]) == ("msg_1", "ä")
     wrong: list[tuple[Any, Any, str]] = [

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import httpx
@@ -264,6 +265,25 @@ def test_a_name_that_is_not_utf_8_is_left_out(tmp_path: Path) -> None:
     assert (documents, [each.reason for each in left_out]) == ([], ["unreadable"])
 
 
+def test_a_junction_of_windows_is_a_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, {"a/b.md": "x", "leads/away.md": "x"})
+
+    class Found:
+        def __init__(self, entry: os.DirEntry[str]) -> None:
+            self.name, self.is_dir, self.is_file = entry.name, entry.is_dir, entry.is_file
+
+        def stat(self, follow_symlinks: bool) -> Any:
+            return SimpleNamespace(st_reparse_tag=_folder.JUNCTION if self.name == "leads" else 0)
+
+    scandir = os.scandir
+    monkeypatch.setattr(os, "scandir", lambda folder: map(Found, scandir(folder)))
+    monkeypatch.setattr(sys, "platform", "win32")
+    documents, left_out = _folder.folder_documents(tmp_path)
+    monkeypatch.undo()
+    assert [each["Path"] for each in documents] == ["a/b.md"]
+    assert [(each.path, each.reason) for each in left_out] == [("leads", "link")]
+
+
 KEY = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n-----END PRIVATE KEY-----\n"
 
 
@@ -296,6 +316,8 @@ def test_rules_above_a_folder_and_of_its_repository_hold_and_a_broad_rule_takes_
     assert taken(tmp_path / "app") == inside
     assert taken(tmp_path) == [f"app/{each}" for each in inside]
     assert taken(tmp_path / "app", "prod.env", "bundle.crt", ".git/") == [*inside, "bundle.crt", "prod.env"]
+    one = _folder.folder_documents(tmp_path / "app", include="*.crt")[0]
+    assert [each["Path"] for each in one] == [*inside, "bundle.crt"], "one pattern, and none of each character"
     reasons = {each.path: each.reason for each in _folder.folder_documents(tmp_path / "app")[1]}
     assert [path for path, reason in reasons.items() if reason == "secret"] == [
         ".env",

@@ -42,8 +42,9 @@ export interface AptixChatTransportOptions {
    */
   forks?: Store;
   /**
-   * `stop()` also cancels the turn. Without it the turn runs on, and can be resumed; so does one whose stream was resumed, since
-   * the AI SDK ends that by the same signal where another one takes its place.
+   * `stop()` also cancels the turn, and with it `useChat` where its component goes away or gets another `id`. Without it the
+   * turn runs on, and can be resumed; so does one whose stream was resumed, since the AI SDK ends that by the same signal where
+   * another one takes its place.
    */
   cancelOnStop?: boolean;
   /** Reasoning, commentary and tools of the service as they happen. true. */

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, afterEach, before, test } from 'node:test';
 import { Rig, eventually, httpTool } from '../../../tests/e2e/harness.mjs';
-import { Gate, answer, call, commentary, httpError, text } from '../../../tests/e2e/scripted_model.mjs';
+import { Gate, answer, call, commentary, httpError, reasoning, text } from '../../../tests/e2e/scripted_model.mjs';
 import { Aptix, memoryStore } from '../dist/index.js';
 import { FRONT_END, VERSIONS, agentsIn, answerCalls, run, texts, toTheEnd } from './agents.mjs';
 import { TURNS, asScripted } from './turns.mjs';
@@ -73,6 +73,17 @@ for (const version of Object.keys(VERSIONS)) {
     assert.ok(!(rig.model.requests[1].body.tools ?? []).some(({ name }) => name === 'read'));
   });
 
+  test(`${version}: a file goes with the turn, also where the browser does not know its kind`, async () => {
+    rig.model.script(answer(text('Read.')));
+    const agent = newAgent(version);
+    // As CopilotKit makes it.
+    const file = { type: 'document', source: { type: 'data', value: btoa('fn main'), mimeType: '' }, metadata: { filename: 'main.rs' } };
+    say(agent, [{ type: 'text', text: 'What is this?' }, file]);
+    await run(agent);
+    assert.equal(texts(agent).at(-1), 'Read.');
+    assert.match(JSON.stringify(rig.model.requests[0].body.input), /fn main/);
+  });
+
   test(`${version}: a call that needs consent is an interrupt; a decision, a refusal and a walk away are its answers`, async () => {
     for (const [entry, expected, calls] of [
       [{ status: 'resolved', payload: { approved: true } }, 'The mail is out.', 1],
@@ -96,6 +107,25 @@ for (const version of Object.keys(VERSIONS)) {
       if (calls > 0) assert.deepEqual(resumed.events.filter(({ type }) => type === 'TOOL_CALL_RESULT').map((each) => [each.toolCallId, each.content]), [[toolCallId, '{"sent":true}']]);
       if (entry.payload?.reason) assert.match(JSON.stringify(rig.model.requests.at(-1).body.input), /she is away/);
     }
+  });
+
+  test(`${version}: reasoning stays where text behind it is taken back, also where the thread has reasoning of earlier turns`, async () => {
+    const gate = new Gate();
+    rig.model.script(
+      answer(reasoning('First.'), text('One.')),
+      answer(reasoning('Second.'), text('Let me ', gate, 'see.'), call('look')),
+      answer(reasoning('Third.'), text('Two.')),
+    );
+    const agent = newAgent(version);
+    say(agent, 'Hello');
+    await run(agent);
+    say(agent, 'And now?');
+    const running = run(agent);
+    await eventually(() => texts(agent).at(-1) === 'Let me ', 'it is said');
+    gate.open();
+    await running;
+    const said = agent.messages.filter(({ role, content }) => role !== 'tool' && content).map(({ content }) => content);
+    assert.deepEqual(said, ['Hello', 'First.', 'One.', 'And now?', 'Second.', 'Third.', 'Two.']);
   });
 
   test(`${version}: a front-end tool and a question in one pause are answered together`, async () => {

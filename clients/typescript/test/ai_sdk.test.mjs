@@ -433,13 +433,15 @@ test('commentary is told as reasoning, files of a message go with the turn, and 
   said(text('A picture.'));
   const png = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
   const files = [
-    { type: 'file', mediaType: 'image/png', url: `data:image/png;base64,${png}` },
+    { type: 'file', mediaType: 'image', url: `data:image/png;base64,${png}` },
     { type: 'file', mediaType: 'text/plain', filename: 'notes.txt', url: `data:text/plain;base64,${btoa('some notes')}` },
+    // As the SDK makes it of a file whose kind the browser does not know.
+    { type: 'file', mediaType: '', filename: 'main.rs', url: `data:application/octet-stream;base64,${btoa('fn main')}` },
   ];
   await chat.sendMessage({ text: 'What is this?', files }, { body: { SolutionContextText: 'A house.' } });
   await done(chat);
   assert.equal(chat.error, undefined);
   assert.ok(shape(chat.messages[1]).includes('reasoning'), `${shape(chat.messages[1])}`);
   const seen = JSON.stringify(rig.model.requests[0].conversation);
-  for (const words of ['some notes', png, 'A house.']) assert.ok(seen.includes(words), words);
+  for (const words of ['some notes', 'fn main', png, 'A house.']) assert.ok(seen.includes(words), words);
 });

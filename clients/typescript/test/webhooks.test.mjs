@@ -97,7 +97,7 @@ test('the receiver of the page takes what is signed and nothing else, and does n
   const started = (secret) => spawn(process.execPath, [path.join(folder, 'receiver.mjs')], { env: { PATH: process.env.PATH, ...(secret !== undefined && { HOOK_SECRET: secret }) }, stdio: ['ignore', 'pipe', 'ignore'] });
   const codeOf = (child) => new Promise((resolve) => child.once('close', resolve));
   try {
-    for (const secret of [undefined, '', 'whsec_', 'whsec_AAAA']) assert.equal(await codeOf(started(secret)), 1, `${secret}`);
+    for (const secret of [undefined, '', 'whsec_', 'whsec_AAAA', `whsec_${'*'.repeat(44)}`]) assert.equal(await codeOf(started(secret)), 1, `${secret}`);
     const child = started(SECRET);
     const ended = codeOf(child);
     await child.stdout.take(1).toArray();

@@ -28,32 +28,37 @@ export async function askEmbeddings(online) {
   return findings;
 }
 
-/** `{ failure, takes }`: why there is no vector of that length, and whether the service takes the member `dimensions`. */
-async function embedded(online, id, agent, embeddings) {
+/**
+ * `{ failure, takes }`: why there is no vector of that length, and whether the service takes the member `dimensions`. Embeddings do
+ * not fall back, and the other services are not in this catalog.
+ */
+async function embedded(online, id, { Fallbacks, ...agent }, embeddings) {
   const missing = online.missingIn(agent);
   if (missing) return { missing };
   const name = online.newName();
   const of = (url) => online.gateway.before(name, url);
   const written = embeddings.BaseUrl
     ? { ...agent, Retrieval: { ...agent.Retrieval, Index: { ...agent.Retrieval.Index, Embeddings: { ...embeddings, BaseUrl: of(embeddings.BaseUrl) } } } }
-    : { ...agent, BaseUrl: of(agent.BaseUrl ?? online.values.OPENAI_BASE_URL ?? 'https://api.openai.com/v1') };
+    : { ...agent, BaseUrl: of(agent.BaseUrl ?? (online.values.OPENAI_BASE_URL || 'https://api.openai.com/v1')) };
   const catalog = {
     AgentContexts: { [id]: written },
     ConversationContexts: { default: { AgentContextId: id, BootPrompt: 'No turn is made.' } },
     Modes: [{ Key: 'general', DisplayName: 'General' }],
   };
   return online.serve(catalog, async (ask, _, log) => {
-    await ask('/workspaces/check/documents', { Documents: [{ Path: 'word.txt', Contents: 'A word.' }] }, 'PUT');
+    const { Errors } = await ask('/workspaces/check/documents', { Documents: [{ Path: 'word.txt', Contents: 'A word.' }] }, 'PUT');
+    if (Errors.length > 0) return { failure: Errors[0].Message };
     let line;
+    let vectors;
     for (const until = Date.now() + PATIENCE_MS; ; ) {
       line = log().find(({ event }) => event === 'embedding_failed');
-      const { Result } = await ask('/workspaces/check');
-      if (line || Result?.EmbeddedChunks > 0 || Date.now() > until) break;
+      vectors = (await ask('/workspaces/check')).Result?.EmbeddedChunks;
+      if (line || vectors > 0 || Date.now() > until) break;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     const last = online.gateway.of(name).findLast(({ method }) => method === 'POST');
     const takes = last?.asked?.dimensions !== undefined;
-    if (!line) return { takes };
+    if (!line) return vectors > 0 ? { takes } : { failure: `it did not answer within ${PATIENCE_MS} ms` };
     // The line begins with the model's name.
     const failure = line.failure.slice(line.failure.indexOf(': ') + 2);
     return { takes, failure: failure.startsWith('its vectors have ') ? failure : (online.gateway.latestFault(name) ?? failure) };

@@ -1,7 +1,7 @@
-// The MCP servers of a catalog: each is asked for its tools by the Worker, and what the catalog makes of them is said. A turn
-// whose model service is this process shows which tools are offered; pins that no tool has make the Worker tell each tool's own.
+// The MCP servers of a catalog: each is asked for its tools by the Worker, and what the catalog makes of them is said. The export
+// of a turn whose model service is this process tells which tools are offered, by their own names; pins that no tool has make the
+// Worker tell each tool's own.
 import http from 'node:http';
-import { json } from 'node:stream/consumers';
 import { noFindings } from './report.mjs';
 
 export const COLUMNS = ['MCP server', 'tool', 'offered', 'pin'];
@@ -12,7 +12,7 @@ export async function askMcpServers(online) {
   const findings = noFindings();
   const offered = new Map();
   const servers = Object.entries(online.document.McpServers ?? {});
-  const model = servers.length > 0 && (await recordingModel());
+  const model = servers.length > 0 && (await briefModel());
   try {
     for (const [key, server] of servers) {
       const missing = online.missingIn(server);
@@ -23,7 +23,7 @@ export async function askMcpServers(online) {
       }
       const verdict = (tool, pin) => {
         if (server.Allow && !server.Allow.some((pattern) => fits(pattern, tool))) return 'no: not in Allow';
-        return server.Pins && tool in server.Pins && server.Pins[tool] !== pin ? 'no: not what was pinned' : 'yes';
+        return Object.hasOwn(server.Pins ?? {}, tool) && server.Pins[tool] !== pin ? 'no: not what was pinned' : 'yes';
       };
       offered.set(key, [...tools].flatMap(([tool, pin]) => {
         findings.rows.push([key, tool, verdict(tool, pin), pin]);
@@ -41,7 +41,7 @@ export async function askMcpServers(online) {
     for (const [key, wanted] of named) {
       // What is wrong with a server that gave no list has been said.
       if (!offered.has(key)) continue;
-      const found = offered.get(key).filter((tool) => fits(wanted, tool));
+      const found = offered.get(key).filter((tool) => wanted === '*' || wanted === tool);
       if (found.length === 0 && wanted !== '*') missing.push(`${user}: names ${key}/${wanted}, which is not offered`);
       meant.push(...found.map((tool) => `${key}/${tool}`));
     }
@@ -61,17 +61,21 @@ async function toolsOf(online, model, key, { Allow, Pins, Approval, Parallel, ..
       McpServers: { [key]: { ...server, ...more } },
     };
     return online.serve(catalog, async (ask, _, log) => {
-      model.tools = [];
-      await ask('/execute', { SessionId: 'check', TurnId: '1', Instruction: 'Check.' });
-      return log();
+      const { Result: answered, Errors } = await ask('/execute', { SessionId: 'check', TurnId: '1', Instruction: 'Check.' });
+      const { Result } = await ask('/sessions/check/export');
+      const names = (Result?.Turns ?? []).flatMap(({ Tools }) => Tools.flatMap(({ Mcp }) => Mcp?.Tool ?? []));
+      return { lines: log(), names, said: Errors[0]?.Message ?? answered?.UserWarnings?.[0] };
     });
   };
-  const lines = await asked({});
+  const { lines, names, said } = await asked({});
   const failed = lines.find(({ event }) => event === 'tool_list_failed');
   if (failed) return { why: failed.failure };
-  const names = model.tools.flatMap(({ name }) => (name?.startsWith(`${key}__`) ? [name.slice(key.length + 2)] : []));
+  // A turn does not wait as long for a list as the server's TimeoutMs.
+  if (names.length === 0 && said) return { why: said };
   const unusable = lines.filter(({ event }) => event === 'tool_unusable').map(({ tool, why }) => ({ tool, why }));
-  const changed = names.length > 0 ? await asked({ Pins: Object.fromEntries(names.map((name) => [name, NO_PIN])) }) : [];
+  // No pin is of another name.
+  const pinnable = names.filter((name) => !/[\p{Cc}*]/u.test(name));
+  const changed = pinnable.length > 0 ? (await asked({ Pins: Object.fromEntries(pinnable.map((name) => [name, NO_PIN])) })).lines : [];
   const pins = new Map(changed.filter(({ event }) => event === 'tool_changed').map(({ tool, sha256 }) => [tool, sha256]));
   return { tools: new Map(names.map((name) => [name, pins.get(name) ?? '–'])), unusable };
 }
@@ -100,22 +104,20 @@ function usersOf({ Modes = [], ConversationContexts = {} }) {
 /** Whether a name is one of a pattern, in which `*` stands for any text. */
 const fits = (pattern, name) => new RegExp(`^${pattern.split('*').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('.*')}$`, 's').test(name);
 
-/** A model service that answers anything with one word, and keeps the tools of the latest call. */
-async function recordingModel() {
-  const recording = { tools: [] };
+/** A model service that answers anything with one word. */
+async function briefModel() {
   const content = [{ type: 'output_text', text: 'Ready.' }];
   const answer = { id: 'resp_check', status: 'completed', output: [{ type: 'message', role: 'assistant', content }] };
-  const server = http.createServer(async (request, response) => {
-    const body = await json(request).catch(() => ({}));
-    recording.tools = body.tools ?? [];
+  const server = http.createServer((request, response) => {
+    request.resume();
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
   });
   await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return Object.assign(recording, {
+  return {
     url: `http://127.0.0.1:${server.address().port}`,
     close() {
       server.close();
       server.closeAllConnections();
     },
-  });
+  };
 }

@@ -11,7 +11,7 @@ const MOST_CALLS = 3;
 /** The longest wait for a background response to be cancelled, in ms. */
 const CANCEL_MS = 10_000;
 /** Members of an agent context that say nothing of its service, or would end the check. */
-const LEFT_OUT = ['Retrieval', 'RetentionDays', 'Budget', 'MaxIterations', 'FileHosts', 'Background'];
+const LEFT_OUT = ['Retrieval', 'RetentionDays', 'Budget', 'MaxIterations', 'FileHosts', 'Fallbacks', 'Background'];
 const DEFAULTS = { BaseUrl: 'https://api.openai.com/v1', Model: 'gpt-5.1' };
 const YES = 'yes';
 const TOOL = JSON.stringify([{
@@ -38,7 +38,7 @@ function servicesOf({ document, values }) {
   for (const [id, agent] of Object.entries(document.AgentContexts ?? {}).sort(byName)) {
     const uses = contexts.filter(({ AgentContextId }) => AgentContextId === id);
     for (const { Model, ModelParameters } of uses.length > 0 ? uses : [{}]) {
-      const model = Model ?? agent.Model ?? values.OPENAI_MODEL ?? DEFAULTS.Model;
+      const model = Model ?? agent.Model ?? (values.OPENAI_MODEL || DEFAULTS.Model);
       if (!services.some((known) => known.id === id && known.model === model)) services.push({ id, agent, model, ModelParameters });
     }
   }
@@ -95,7 +95,7 @@ async function settled(online, service, findings) {
 /** A catalog for a session with the service; the name of its agent context is the record's. */
 function catalogFor({ gateway, values }, { id, agent, model, ModelParameters }, name, members) {
   const written = Object.fromEntries(Object.entries(agent).filter(([member]) => !LEFT_OUT.includes(member)));
-  const url = agent.BaseUrl ?? values.OPENAI_BASE_URL ?? DEFAULTS.BaseUrl;
+  const url = agent.BaseUrl ?? (values.OPENAI_BASE_URL || DEFAULTS.BaseUrl);
   return {
     AgentContexts: { [id]: { ...written, DeleteStored: true, ...members, BaseUrl: gateway.before(name, url) } },
     ConversationContexts: { default: { AgentContextId: id, BootPrompt: BOOT_PROMPT, Model: model, ...(ModelParameters && { ModelParameters }) } },

@@ -3,8 +3,11 @@
 
 use std::cell::{Cell, RefCell};
 
+use futures_util::lock::Mutex;
+
 use crate::contract::{ErrorCode, Fault};
 use crate::persistence::ErasureReceipt;
+use crate::users::MOST_SKEW_MS;
 
 /// What this instance knows of the session's erasures.
 #[derive(Debug, Default)]
@@ -14,6 +17,9 @@ pub(super) struct ErasureMemory {
     receipt: RefCell<Option<ErasureReceipt>>,
     /// Registrations up to this one begin no session any more; 0 for none.
     void_incarnation: Cell<u64>,
+    /// Held while files and rows are erased: an erasure that ended later than another one would delete the files of the
+    /// session that has begun anew.
+    pub(super) under_way: Mutex<()>,
 }
 
 /// The generation of a session, as this instance knows it: an erasure ends one, and a submission of an
@@ -45,9 +51,11 @@ impl ErasureMemory {
 
     /// Whether the submission belongs to a generation that an erasure has ended. The time of a submission shows whether a
     /// request to erase overtook it on the way to the object.
-    pub(super) fn has_ended_generation_of(&self, received: Received) -> bool {
+    pub(super) fn has_ended_generation_of(&self, received: Received, now_ms: u64) -> bool {
         let present = self.generation.get();
-        received.generation != present || received.at_ms < present.erased_at
+        // After an erasure by a clock that was set back since, no session would begin until it has caught up.
+        let counts = present.erased_at <= now_ms.saturating_add(MOST_SKEW_MS);
+        received.generation != present || (counts && received.at_ms < present.erased_at)
     }
 
     /// Notes a request to erase, which the Worker in front received at `received_at`.
@@ -104,7 +112,7 @@ mod tests {
     #[test]
     fn a_generation_ends_with_a_request_to_erase_and_with_the_erasure() {
         let ended = |memory: &ErasureMemory, generation, at_ms| {
-            memory.has_ended_generation_of(Received { generation, at_ms })
+            memory.has_ended_generation_of(Received { generation, at_ms }, at_ms)
         };
         let memory = ErasureMemory::default();
         let first = memory.generation();
@@ -127,5 +135,10 @@ mod tests {
         overtaken.overtake(10);
         assert!(ended(&overtaken, first, 9));
         assert!(!ended(&overtaken, overtaken.generation(), 10));
+        // The clock was set back.
+        overtaken.overtake(10 + 2 * MOST_SKEW_MS);
+        let ahead = overtaken.generation();
+        assert!(ended(&overtaken, ahead, 10 + MOST_SKEW_MS));
+        assert!(!ended(&overtaken, ahead, 9 + MOST_SKEW_MS));
     }
 }

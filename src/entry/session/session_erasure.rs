@@ -37,6 +37,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             context.catalog()?;
         }
         self.erasures.begin(received_at);
+        let under_way = self.erasures.under_way.lock().await;
         let files = self.erase_files(life).await?;
         let receipt = match self.session_of(life)? {
             Some(session) => {
@@ -69,6 +70,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
         };
+        drop(under_way);
         self.platform.durable().await;
         if ending != Ending::WhenDone {
             self.start_tasks(context)?;
@@ -164,20 +166,16 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// kept a file, and the deletion is repeated.
     async fn erase_files(&self, life: Option<u64>) -> Result<u64> {
         let mut erased = 0;
-        loop {
+        while self.session_of(life)?.is_some() {
             self.running.stop().await;
             let begun = self.running.begun();
-            if self.session_of(life)?.is_some() {
-                self.reporter.give_lease_back().await?;
-            }
-            if self.session_of(life)?.is_none() {
-                return Ok(erased);
-            }
+            self.reporter.give_lease_back().await?;
             let folder = FileId::folder(&self.platform.object_id());
             erased += self.files_erased(&folder).await?;
-            if self.running.begun() == begun || self.session_of(life)?.is_none() {
-                return Ok(erased);
+            if self.running.begun() == begun {
+                break;
             }
         }
+        Ok(erased)
     }
 }

@@ -56,7 +56,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.yield_if_long(body.len()).await;
         let at_ms = received_at(head, self.platform.as_ref());
         let received = Received { generation: steer.generation, at_ms };
-        if self.erasures.has_ended_generation_of(received) {
+        if self.erasures.has_ended_generation_of(received, self.platform.now_ms()) {
             return Err(was_erased().into());
         }
         Ok(self.steer(context, &request, &fingerprint, (&steer, body.len()))?)

@@ -84,7 +84,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     ) -> Result<Delivery, Vec<Fault>> {
         let incarnation = submission.incarnation;
         let is_void = incarnation.is_some_and(|number| self.erasures.is_void(number));
-        if is_void || self.erasures.has_ended_generation_of(submission.received) {
+        let now_ms = self.platform.now_ms();
+        if is_void || self.erasures.has_ended_generation_of(submission.received, now_ms) {
             return Err(was_erased().into());
         }
         self.refuse_revoked(&submission.caller.grants)?;

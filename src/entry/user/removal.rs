@@ -16,6 +16,10 @@ use crate::users::{
 /// The sessions that one ring of the alarm asks. The runtime limits the requests of an invocation.
 const PER_PASS: u32 = 100;
 
+/// The time after which a pass asks no further session, in milliseconds: each may wait minutes for a silent model service. The
+/// runtime ends an alarm after a quarter of an hour, the object with it, and drops one that it has ended some times.
+const PASS_MS: u64 = 300_000;
+
 impl<P: Platform, D: Database> UserHost<P, D> {
     /// Erases one session (`DELETE /sessions/{SessionId}`) and returns its receipt. `received_at` is the time at which
     /// the Worker in front received the request.
@@ -141,10 +145,13 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         Ok(leaving)
     }
 
-    /// Removes sessions that are on their way out, and returns whether one could not be erased.
+    /// Removes sessions that are on their way out, as many as it comes to in a pass, and returns whether one could not be
+    /// erased.
     pub(super) async fn remove_each(&self, leaving: &[IndexedSession], received_at: u64) -> bool {
+        let ends_at = self.platform.now_ms().saturating_add(PASS_MS);
         let ask = async |known: &IndexedSession| {
-            self.remove(known, received_at, Ending::WhenDone).await.is_err()
+            self.platform.now_ms() < ends_at
+                && self.remove(known, received_at, Ending::WhenDone).await.is_err()
         };
         ask_each(leaving, ask).await.contains(&true)
     }

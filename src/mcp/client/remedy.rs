@@ -20,6 +20,9 @@ const UNSUPPORTED_VERSION: i64 = -32022;
 const INVALID_REQUEST: i64 = -32600;
 const METHOD_NOT_FOUND: i64 = -32601;
 
+/// The codes that implementations gave themselves before the modern era, whose servers are not to use them.
+const EARLIER: std::ops::RangeInclusive<i64> = -32019..=-32000;
+
 /// A response without a result.
 pub(super) struct Refusal {
     /// The response's status; a success may hold an error, too.
@@ -96,8 +99,10 @@ impl Remedies {
             *connection = Connection::of_era(Some(ProtocolEra::Legacy));
             return Ok(());
         }
+        // A server that was put back to an earlier version says so in its own way.
+        let is_put_back = !is_legacy && code.is_some_and(|code| EARLIER.contains(&code));
         // A server that gave no session may by now require one.
-        let is_unsure = error.is_none() || (is_legacy && !has_session);
+        let is_unsure = error.is_none() || is_put_back || (is_legacy && !has_session);
         if (is_handshake && !is_no_evidence) || (is_of_protocol && is_unsure) {
             *connection = Connection::default();
         }

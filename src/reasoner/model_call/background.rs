@@ -87,7 +87,8 @@ impl Pace {
         if self.polls && !began_to_poll {
             self.unanswered = if reading == Reading::GoesOn { 0 } else { self.unanswered + 1 };
         }
-        let wait_ms = asked_ms.unwrap_or(wait_ms);
+        // A service in trouble that asks for a moment each time would have used up all requests in one.
+        let wait_ms = wait_ms.max(asked_ms.unwrap_or(0));
         let goes_on = wait_ms <= MAX_RETRY_AFTER_MS && self.unanswered < UNANSWERED_POLLS;
         let step = Step { wait_ms, polls: self.polls, is_news: !self.polls || began_to_poll };
         goes_on.then_some(step)

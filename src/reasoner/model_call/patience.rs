@@ -86,6 +86,8 @@ mod tests {
             failed(Some("server_error"), None),
             failed(Some("rate_limit_exceeded"), Some("tokens")),
             failed(Some("server_is_overloaded"), None),
+            failed(Some("flex_unavailable"), None),
+            failed(Some("vector_store_timeout"), None),
             failed(Some("529"), Some("overloaded_error")),
             failed(None, Some("overloaded_error")),
             refused(400, None, Some("tool_use_failed")),

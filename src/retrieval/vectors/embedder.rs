@@ -19,8 +19,9 @@ use crate::retrieval::work_budget::WorkBudget;
 /// About the most bytes of a batch's text.
 const BATCH_BYTES: usize = 200_000;
 
-/// The batches of one run. The alarm rings again for the rest, so that other requests have their turn.
-const BATCHES: usize = 64;
+/// The batches of one run. The alarm rings again for the rest, so that other requests have their turn: the runtime permits an
+/// invocation 50 requests to services on the free plan, and a batch may take several.
+const BATCHES: usize = 40;
 
 /// The time after which a run begins no further batch, in milliseconds, and the longest request. The runtime ends an alarm
 /// after a quarter of an hour, the object with it, and drops one that it has ended some times.
@@ -142,7 +143,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         if chunks.is_empty() {
             return Ok(Batch::Empty);
         }
-        let text_bytes = self.limits.text_bytes.get();
+        let text_bytes = self.limits.text_bytes(set.model());
         let vectors = match self.vectors(service, &set, &chunks, text_bytes).await {
             Ok(vectors) => vectors,
             Err(failure) if !failure.may_be_the_texts() => return Ok(Batch::Failed(failure)),
@@ -206,7 +207,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         if self.is_erased() || self.request(service, set, &[PROBE]).await.is_err() {
             return Err(refusal);
         }
-        let whole = chunk.text.len().min(self.limits.text_bytes.get());
+        let whole = chunk.text.len().min(self.limits.text_bytes(set.model()));
         let mut bytes = whole;
         // A text that was erased meanwhile is not sent again.
         while !self.is_erased() {
@@ -215,7 +216,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
                 Ok(vectors) => {
                     // Where a text as long was embedded, it is the words that were refused, and not the length.
                     if bytes < whole && whole > self.limits.embedded_bytes(set.model()) {
-                        self.limits.text_bytes.set(bytes);
+                        self.limits.shorten_texts(set.model(), bytes);
                     }
                     return Ok(Some(vectors));
                 }

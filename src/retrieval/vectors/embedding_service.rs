@@ -55,8 +55,6 @@ pub(super) struct EmbeddingRequest<'a> {
 pub(crate) struct LearnedLimits {
     /// The most chunks of the next batch.
     pub(super) batch_chunks: Cell<usize>,
-    /// The most bytes of a chunk's text.
-    pub(super) text_bytes: Cell<usize>,
     /// The models of which something else was learned.
     models: RefCell<Vec<LearnedModel>>,
 }
@@ -70,6 +68,8 @@ struct LearnedModel {
     has_embedded: bool,
     /// The bytes of the longest text of a chunk that the model has embedded.
     embedded_bytes: usize,
+    /// The most bytes of a chunk's text.
+    text_bytes: usize,
 }
 
 /// Which of the members `dimensions` and `encoding_format` a request has.
@@ -83,11 +83,7 @@ enum RequestForm {
 
 impl Default for LearnedLimits {
     fn default() -> Self {
-        Self {
-            batch_chunks: Cell::new(BATCH_CHUNKS),
-            text_bytes: Cell::new(usize::MAX),
-            models: RefCell::default(),
-        }
+        Self { batch_chunks: Cell::new(BATCH_CHUNKS), models: RefCell::default() }
     }
 }
 
@@ -118,6 +114,16 @@ impl LearnedLimits {
         self.learned(model, |known| known.embedded_bytes = known.embedded_bytes.max(bytes));
     }
 
+    /// The most bytes of a chunk's text that the model is sent.
+    pub(super) fn text_bytes(&self, model: EmbeddingModel<'_>) -> usize {
+        self.learned(model, |known| known.text_bytes)
+    }
+
+    /// Notes that the model refuses longer texts.
+    pub(super) fn shorten_texts(&self, model: EmbeddingModel<'_>, bytes: usize) {
+        self.learned(model, |known| known.text_bytes = bytes);
+    }
+
     fn learned<T>(
         &self,
         model: EmbeddingModel<'_>,
@@ -129,9 +135,10 @@ impl LearnedLimits {
         }
         let EmbeddingModel { name, dimensions } = model;
         let form = RequestForm::default();
-        let (has_embedded, embedded_bytes) = (false, 0);
+        let (has_embedded, embedded_bytes, text_bytes) = (false, 0, usize::MAX);
         let model = name.to_owned();
-        let mut new = LearnedModel { model, dimensions, form, has_embedded, embedded_bytes };
+        let mut new =
+            LearnedModel { model, dimensions, form, has_embedded, embedded_bytes, text_bytes };
         let looked = look(&mut new);
         models.push(new);
         looked

@@ -390,6 +390,28 @@ fn a_service_that_refuses_large_batches_gets_smaller_ones() {
 }
 
 #[test]
+fn one_alarm_makes_no_more_requests_than_the_free_plan_permits() {
+    let documents: Vec<(String, String)> =
+        (0..60).map(|n| (format!("{n}.rs"), function(n))).collect();
+    let documents: Vec<(&str, &str)> =
+        documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let bed = Bed::new();
+    configure(&bed, by("m"));
+    let single = |request: &EmbeddingsRequest| {
+        (request.inputs().len() > 1).then(|| EmbeddingsFault::status(413))
+    };
+    bed.world.embeddings.think(single);
+    put(&bed, &documents);
+    let mut before = 0;
+    while bed.ring("w") {
+        let requests = bed.world.embeddings.requests().len();
+        assert!(requests - before <= 50, "{}", requests - before);
+        before = requests;
+    }
+    assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
+}
+
+#[test]
 fn a_chunk_that_the_service_refuses_is_skipped_and_no_other_is() {
     let refused = |text: &str| text.contains("step_17");
     let source: String = (0..30).filter(|number| *number != 17).map(function).collect();
@@ -452,6 +474,24 @@ fn how_long_a_text_one_model_embeds_says_nothing_of_another_one() {
     put(&bed, &[("c.md", &long)]);
     bed.ring_all("w");
     assert_eq!(bed.world.embeddings.requests().len() - learned, 1, "the length is known");
+}
+
+#[test]
+fn a_model_that_replaces_one_of_short_texts_gets_whole_chunks() {
+    let bed = Bed::new();
+    configure(&bed, by("short"));
+    bed.world.embeddings.think(|request| {
+        let is_long = request.inputs().iter().any(|input| input.len() > 700);
+        (is_long && request.model() == "short").then(|| EmbeddingsFault::status(400))
+    });
+    let long = "rain snow hail ".repeat(60) + &"thunder ".repeat(100);
+    put(&bed, &[("a.md", &long)]);
+    bed.ring_all("w");
+    configure(&bed, by("long"));
+    // The first question sees that there is something to do.
+    found(&bed, json!({ "Query": "rain" }));
+    bed.ring_all("w");
+    assert_embedded(&bed, &[("long", DIMENSIONS)], |_| false);
 }
 
 #[test]

@@ -95,6 +95,7 @@ function checkItem(item, path) {
   if (item.phase !== undefined && item.role !== 'assistant') throw unknown(`${path}.phase`);
   if (type === 'message') checkContent(item.content, item.role === 'assistant' ? ASSISTANT_PARTS : INPUT_PARTS, `${path}.content`);
   if (type === 'function_call_output') checkContent(item.output, INPUT_PARTS, `${path}.output`);
+  if (type === 'function_call') checkName(item.name, `${path}.name`);
   if (type === 'function_call' && typeof item.arguments !== 'string') {
     throw wrongType(`${path}.arguments`, 'a string', item.arguments);
   }
@@ -140,17 +141,20 @@ function checkTools(tools) {
     if (tool.type !== 'function') throw wrongValue(`${path}.type`, tool.type, ['function', ...HOSTED_TOOLS]);
     if (tool.name === undefined) throw missing(`${path}.name`);
     checkMembers(tool, { required: ['name'], optional: ['description', 'parameters', 'strict'] }, path);
-    if (typeof tool.name !== 'string' || !TOOL_NAME.test(tool.name)) {
-      throw new Refusal(
-        `Invalid '${path}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
-        { param: `${path}.name`, code: 'invalid_value' },
-      );
-    }
+    checkName(tool.name, `${path}.name`);
     if (names.has(tool.name)) {
       throw new Refusal(`Tool names must be unique: '${tool.name}'.`, { param: path, code: 'invalid_value' });
     }
     names.add(tool.name);
   });
+}
+
+function checkName(name, path) {
+  if (typeof name === 'string' && TOOL_NAME.test(name)) return;
+  throw new Refusal(
+    `Invalid '${path}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`,
+    { param: path, code: 'invalid_value' },
+  );
 }
 
 function checkToolChoice(choice, tools) {

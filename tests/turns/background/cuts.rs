@@ -67,7 +67,7 @@ fn each_call_of_a_turn_is_read_on_by_itself_and_its_tools_run_once() {
 fn the_waits_grow_are_honoured_as_the_service_asks_and_begin_anew_after_each_event() {
     let bed = in_background();
     let breaks = |events| ReadAgain::Breaks(events);
-    let busy = http_error(503, json!({}), &[("retry-after", "7")]);
+    let busy = http_error(503, json!({}), &[("retry-after", "20")]);
     bed.world.model.script([long().breaks_after(3).into()]);
     bed.world.model.background.script([
         breaks(0),
@@ -88,9 +88,9 @@ fn the_waits_grow_are_honoured_as_the_service_asks_and_begin_anew_after_each_eve
         .map(|data| serde_json::from_str::<Value>(data).unwrap())
         .filter(|data| data["Kind"] == "retry")
         .collect();
-    // The service has asked for 7 s, and gets up to a quarter more.
+    // The service has asked for 20 s, and gets up to a quarter more.
     let asked_for = retries[3]["AfterMs"].as_u64().unwrap();
-    assert!((7_000..8_750).contains(&asked_for), "{asked_for}");
+    assert!((20_000..25_000).contains(&asked_for), "{asked_for}");
     let waits = [200, 1_000, 3_000, asked_for, 27_000, 200, 1_000];
     let expected: Vec<Value> = (1..)
         .zip(waits)
@@ -103,6 +103,20 @@ fn the_waits_grow_are_honoured_as_the_service_asks_and_begin_anew_after_each_eve
         (bed.world.model.requests(), bed.turn("t1").result()["Usage"]["TotalTokens"].clone()),
         (1, json!(USAGE))
     );
+}
+
+#[test]
+fn a_service_that_asks_for_a_moment_each_time_is_asked_for_as_long_as_another() {
+    let bed = in_background();
+    let busy = http_error(503, json!({}), &[("retry-after-ms", "20")]);
+    bed.world.model.script([long().breaks_after(3).into()]);
+    bed.world.model.background.script(vec![ReadAgain::Reply(busy); 9]);
+    let began = bed.world.executor.now_ms();
+    assert_eq!(bed.post(&turn("t1", "Hello")).final_text(), "One two three four five six.");
+    let waits = [200, 1_000, 3_000, 9_000, 27_000, 1_000, 2_000, 4_000, 8_000, 10_000];
+    let (took, least) = (bed.world.executor.now_ms() - began, waits.iter().sum::<u64>());
+    assert!((least..least + least / 4).contains(&took), "{took}");
+    assert_eq!((bed.world.model.requests(), reads(&bed).len()), (1, waits.len()));
 }
 
 #[test]

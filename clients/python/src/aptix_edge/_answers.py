@@ -284,7 +284,14 @@ class Answerer:
         awaits = inspect.iscoroutinefunction(tool.run)
 
         def run() -> Any:
-            return tool.run(**arguments) if begins.acquire(blocking=False) else None
+            try:
+                return tool.run(**arguments) if begins.acquire(blocking=False) else None
+            except SystemExit as error:
+                # In the main thread a signal may have asked the program to end. In another one it is the tool's own, as
+                # of a command line, and a loop that is told of it ends.
+                if threading.current_thread() is threading.main_thread():
+                    raise
+                raise RuntimeError(f"The tool has exited with {error.code}.") from error
 
         value: Any = await self._io.call(run, awaits=awaits, timeout_s=finite(tool.timeout_s))
         return to_json(value)
@@ -330,7 +337,7 @@ def to_json(value: Any) -> str:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)
         # A lone surrogate has no UTF-8, but an escape.
         return text if text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text) else json.dumps(value)
-    except TypeError:
+    except (TypeError, ValueError):  # The second of a NaN: what the tool has done is done.
         from pydantic_core import to_json as pydantic_json  # Only for who has such values.
 
         # As it writes its models. What is no JSON would be kept, and refused each time that it is sent.

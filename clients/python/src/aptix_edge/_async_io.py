@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -84,12 +85,13 @@ class AsyncIo:
     has_loop = True
 
     def __init__(self, client: httpx.AsyncClient | None) -> None:
-        self._client = client or httpx.AsyncClient(limits=httpx.Limits(max_connections=None))
+        self._client = client or _new_client()
         self._is_own = client is None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: httpx.Request, within_s: float | None) -> _Response:
         ends = math.inf if within_s is None else anyio.current_time() + within_s
-        sent = partial(self._client.send, request, stream=True, follow_redirects=False)
+        sent = partial(self._of_loop().send, request, stream=True, follow_redirects=False)
         return _Response(await self.within(sent, within_s), ends)
 
     async def sleep(self, seconds: float) -> None:
@@ -137,4 +139,20 @@ class AsyncIo:
 
     async def close(self) -> None:
         if self._is_own:
-            await self._client.aclose()
+            await self._of_loop().aclose()
+
+    def _of_loop(self) -> httpx.AsyncClient:
+        """The client, without the connections of a loop that has ended, as between two `asyncio.run`: on those a
+        request is still sent, and its answer is never read.
+        """
+        with suppress(RuntimeError):  # Those of trio are of no loop.
+            loop = asyncio.get_running_loop()
+            has_ended = self._loop is not None and self._loop.is_closed()
+            if self._is_own and has_ended and not self._client.is_closed:
+                self._client = _new_client()
+            self._loop = loop
+        return self._client
+
+
+def _new_client() -> httpx.AsyncClient:
+    return httpx.AsyncClient(limits=httpx.Limits(max_connections=None))

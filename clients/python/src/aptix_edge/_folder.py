@@ -25,6 +25,8 @@ HEAD = 2048
 """The characters at a file's head that tell whether tools wrote it."""
 LONG_LINE = 5000
 """A line so long in a script or a style was written by no one."""
+JUNCTION = 0xA0000003
+"""The `st_reparse_tag` of a folder of Windows that leads elsewhere."""
 
 Reason = Literal[
     "ignored",
@@ -219,7 +221,9 @@ def _names_of(folder: Path, include: Sequence[str]) -> _Names:
     the user's own.
     """
     walked = folder.resolve()
-    included = GitRules("\n".join(include).encode())
+    # A text is a sequence, too, of its characters: by a `*` among them every secret would be taken.
+    patterns = [include] if isinstance(include, str) else include
+    included = GitRules("\n".join(patterns).encode())
     names = _Names(b"", included, folds_case=sys.platform in ("win32", "darwin"))
     root = next((each for each in (walked, *walked.parents) if (each / ".git").exists()), None)
     if root is None:
@@ -284,7 +288,7 @@ def _walk(root: Path, above: str, names: _Names) -> Iterator[str | LeftOut]:
         yield LeftOut(above or "./", "unreadable", error)
         return
     for entry in entries:
-        is_folder = entry.is_dir(follow_symlinks=False)
+        is_folder = entry.is_dir(follow_symlinks=False) and not _is_junction(entry)
         path = f"{above}{entry.name}{'/' if is_folder else ''}"
         reason = names.reason(os.fsencode(path))
         try:
@@ -298,6 +302,11 @@ def _walk(root: Path, above: str, names: _Names) -> Iterator[str | LeftOut]:
             yield from _walk(root, path, names)
         else:
             yield path if entry.is_file(follow_symlinks=False) else LeftOut(path, "link")
+
+
+def _is_junction(entry: os.DirEntry[str]) -> bool:
+    """Python takes it for a folder, and walks where it leads."""
+    return sys.platform == "win32" and entry.stat(follow_symlinks=False).st_reparse_tag == JUNCTION
 
 
 def _reason_of_text(path: str, data: bytes, is_included: bool) -> Reason | None:

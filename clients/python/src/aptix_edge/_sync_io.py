@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import os
 import queue
 import socket
 import threading
@@ -119,12 +120,13 @@ class SyncIo:
     has_loop = False
 
     def __init__(self, client: httpx.Client | None) -> None:
-        self._client = client or httpx.Client(limits=httpx.Limits(max_connections=None))
+        self._client = client or _new_client()
         self._is_own = client is None
+        self._process = os.getpid()
 
     async def send(self, request: httpx.Request, within_s: float | None) -> _Response:
         ends = None if within_s is None else time.monotonic() + within_s
-        response = self._client.send(request, stream=True, follow_redirects=False)
+        response = self._of_process().send(request, stream=True, follow_redirects=False)
         return _Response(response, None if ends is None else max(0, ends - time.monotonic()))
 
     async def sleep(self, seconds: float) -> None:
@@ -177,3 +179,16 @@ class SyncIo:
     async def close(self) -> None:
         if self._is_own:
             self._client.close()
+
+    def _of_process(self) -> httpx.Client:
+        """The client, in a process that was forked one of its own: on one that both have, each would read what is
+        the other's.
+        """
+        process = os.getpid()
+        if self._is_own and self._process != process and not self._client.is_closed:
+            self._client, self._process = _new_client(), process
+        return self._client
+
+
+def _new_client() -> httpx.Client:
+    return httpx.Client(limits=httpx.Limits(max_connections=None))

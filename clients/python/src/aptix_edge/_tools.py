@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, get_args, get_origin, get_type_hints, overload
+from functools import partial
+from typing import Annotated, Any, TypeGuard, get_args, get_origin, get_type_hints, overload
 
 from typing_extensions import NotRequired, TypedDict
 
@@ -99,8 +101,9 @@ def tool(
 
     def made(of: Callable[..., Any]) -> Tool:
         schema, read = (parameters, None) if parameters is not None else _by_type_hints(of)
-        called = name or str(getattr(of, "__name__", ""))
-        return Tool(called, of, description or inspect.getdoc(of), schema, strict, timeout_s, repeatable, read)
+        inner = _inner(of)
+        called = name or str(getattr(inner, "__name__", ""))
+        return Tool(called, of, description or inspect.getdoc(inner), schema, strict, timeout_s, repeatable, read)
 
     return made if function is None else made(function)
 
@@ -115,8 +118,18 @@ def tools_json(tools: Sequence[Tool]) -> str:
     return json.dumps([each.definition() for each in tools], ensure_ascii=False)
 
 
+def _is_partial(of: object) -> TypeGuard[partial[Any]]:
+    return isinstance(of, partial)
+
+
+def _inner(of: Callable[..., Any]) -> Callable[..., Any]:
+    """What has the name, the words and the hints: of a `partial` the function within it."""
+    return _inner(of.func) if _is_partial(of) else of
+
+
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    return get_type_hints(function if inspect.isroutine(function) else type(function).__call__, include_extras=True)
+    of = _inner(function)
+    return get_type_hints(of if inspect.isroutine(of) else type(of).__call__, include_extras=True)
 
 
 def _context_parameters(function: Callable[..., Any]) -> list[str]:
@@ -132,12 +145,16 @@ def _by_type_hints(function: Callable[..., Any]) -> tuple[dict[str, Any], Callab
 
     hints = _hints(function)
     members: dict[str, Any] = {}
+    given: Mapping[str, Any] = function.keywords if _is_partial(function) else {}
     for parameter in inspect.signature(function).parameters.values():
         hint = hints.get(parameter.name, Any)
-        if hint is ToolContext:
+        # What a `partial` has given is for no model to change.
+        if hint is ToolContext or parameter.name in given:
             continue
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             raise TypeError(f"The tool {function!r} takes {parameter}: arguments of tools have names.")
+        if parameter.name == "self":
+            raise TypeError(f"The tool {function!r} is a method of no object: `tool(object.method)` makes one of it.")
         described = _described(hint, parameter.default)
         members[parameter.name] = described if parameter.default is parameter.empty else NotRequired[described]
     make: Any = TypedDict  # The members are known when it runs, not before.
@@ -166,7 +183,8 @@ def _described(hint: Any, default: Any) -> Any:
 
     of, *notes = get_args(hint) if get_origin(hint) is Annotated else (hint,)
     written = [Field(description=note) if isinstance(note, str) else note for note in notes]
-    if isinstance(default, (str, int, float, bool)):
+    # JSON has no `math.inf`, which stands for none.
+    if isinstance(default, (str, int)) or (isinstance(default, float) and math.isfinite(default)):
         written.append(Field(json_schema_extra={"default": default}))
     for note in written:
         of = Annotated[of, note]

@@ -101,7 +101,8 @@ function contentOf(content: unknown): TurnRequest {
     }
     const { source, metadata } = part;
     const data = source?.type === "data" ? source.value : part.data;
-    const MimeType = source?.mimeType ?? part.mimeType ?? "application/octet-stream";
+    // A browser says an empty one of a kind that it does not know, as that of most source files.
+    const MimeType = source?.mimeType || part.mimeType || "application/octet-stream";
     if (data === undefined) throw new TypeError(`A part of the type ${part.type} has to bring its data.`);
     if (IMAGES.includes(MimeType)) images.push({ Id: `${at + 1}`, MimeType, DataBase64: data } as ClipboardImage);
     else {

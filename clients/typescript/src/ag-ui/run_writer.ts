@@ -96,9 +96,14 @@ export class RunWriter {
       this.#said.push({ id: this.#open.id, role: "assistant", content: "" } as Message);
       yield made(EventType.TEXT_MESSAGE_START, { messageId: this.#open.id, role: "assistant" });
     }
+    this.#add(delta);
+    if (delta !== "") yield made(EventType.TEXT_MESSAGE_CONTENT, { messageId: this.#open!.id, delta });
+  }
+
+  /** Adds to what a snapshot has of the open message. */
+  #add(delta: string): void {
     const said = this.#said.find(({ id }) => id === this.#open!.id) as { content: string };
     said.content += delta;
-    if (delta !== "") yield made(EventType.TEXT_MESSAGE_CONTENT, { messageId: this.#open!.id, delta });
   }
 
   /** A snapshot removes what it leaves out. A segment that was never seen was none of this run's. */
@@ -117,9 +122,12 @@ export class RunWriter {
       if (this.#open?.kind === "text") return;
       if (!this.#open) {
         this.#open = { kind: "reasoning", id: this.#newId("reasoning") };
+        // A snapshot with reasoning of earlier runs takes away all that it does not have.
+        this.#said.push({ id: this.#open.id, role: "reasoning", content: "" } as Message);
         yield made(EventType.REASONING_START, { messageId: this.#open.id });
         yield made(EventType.REASONING_MESSAGE_START, { messageId: this.#open.id, role: "reasoning" });
       }
+      this.#add(progress.Text);
       if (progress.Text !== "") yield made(EventType.REASONING_MESSAGE_CONTENT, { messageId: this.#open.id, delta: progress.Text });
     } else if (progress.Kind === "server_tool") {
       const stepName = progress.Name;

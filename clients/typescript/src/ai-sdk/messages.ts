@@ -35,12 +35,14 @@ export function turnOf(message: ChatMessage): TurnRequest {
   const artifacts: InputArtifact[] = [];
   for (const [at, { type, mediaType, filename, url }] of message.parts.entries()) {
     if (type !== "file") continue;
-    const [, DataBase64] = /^data:[^,]*;base64,(.*)$/s.exec(url) ?? [];
+    const [, ofUrl, DataBase64] = /^data:([^;,]*)[^,]*;base64,(.*)$/s.exec(url) ?? [];
     if (DataBase64 === undefined) throw new MessageError("A file of a message has to be a data URL with base64.");
     const name = filename ?? `file-${at + 1}`;
-    if (IMAGES.includes(mediaType)) images.push({ Id: `${at + 1}`, MimeType: mediaType, DataBase64 });
+    // Some say `image` or `image/*`, and a browser nothing of a kind that it does not know, as that of most source files.
+    const MimeType = /.\/[^*]/.test(mediaType) ? mediaType : ofUrl || null;
+    if (IMAGES.includes(MimeType)) images.push({ Id: `${at + 1}`, MimeType, DataBase64 });
     else {
-      const of = { RelativePath: name, FileName: name, MimeType: mediaType, Origin: "user" } as const;
+      const of = { RelativePath: name, FileName: name, MimeType, Origin: "user" } as const;
       artifacts.push({ ...of, Contents: DataBase64, Encoding: "base64" });
     }
   }

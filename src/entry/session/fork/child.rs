@@ -46,7 +46,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             let received = Received { generation, at_ms: plan.received_at };
             let is_void = incarnation > 0 && self.erasures.is_void(incarnation);
-            if is_void || self.erasures.has_ended_generation_of(received) {
+            if is_void || self.erasures.has_ended_generation_of(received, self.platform.now_ms()) {
                 return Err(erased_meanwhile());
             }
             if !self.store.is_building_fork()? {

@@ -1,0 +1,39 @@
+// Two builds of one checkout at once, as two `make dev` on two ports begin them when a file changes. What compiles is a stand-in.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { after, test } from 'node:test';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Notes that it has begun, and ends when it may. */
+const TOOLCHAIN = `#!/usr/bin/env bash
+echo begun >>begun.log
+until [ -e may-end ]; do sleep 0.05; done
+touch build-dev/index.js build-dev/index_bg.wasm
+`;
+const project = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-two-builds-'));
+after(() => rmSync(project, { recursive: true, force: true }));
+const at = (name) => path.join(project, name);
+const begun = () => (existsSync(at('begun.log')) ? readFileSync(at('begun.log'), 'utf8').trim().split('\n').length : 0);
+
+/** Resolves to the exit code of a build. */
+async function built() {
+  const { MAKEFLAGS, MAKELEVEL, ...env } = process.env;
+  return (await once(spawn('make', ['build-dev/.complete'], { cwd: project, env, stdio: 'ignore' }), 'exit'))[0];
+}
+
+test('of two builds at once each comes to its end, and a third has nothing to do', { timeout: 60_000 }, async () => {
+  for (const name of ['Makefile', 'Cargo.toml', 'Cargo.lock', 'package-lock.json']) cpSync(path.join(ROOT, name), at(name));
+  for (const name of ['src', 'tools/setup']) mkdirSync(at(name), { recursive: true });
+  writeFileSync(at('tools/setup/wasm_toolchain'), TOOLCHAIN, { mode: 0o755 });
+  const both = Promise.all([built(), built()]);
+  while (begun() < 2) await pause(50);
+  writeFileSync(at('may-end'), '');
+  assert.deepEqual(await both, [0, 0]);
+  assert.deepEqual([await built(), begun()], [0, 2]);
+});
