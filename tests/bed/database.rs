@@ -101,8 +101,13 @@ impl Disk {
 
     /// Reads the storage for a test, past the product. Empty while the tables do not exist yet.
     pub fn read(&self, statement: &str) -> Vec<BTreeMap<String, serde_json::Value>> {
-        let Ok(mut prepared) = self.connection.prepare(statement) else {
-            return Vec::new();
+        let mut prepared = match self.connection.prepare(statement) {
+            Ok(prepared) => prepared,
+            // Of a column that is not there, too, nothing would be found.
+            Err(fault) => {
+                assert!(fault.to_string().contains("no such table"), "{statement}: {fault}");
+                return Vec::new();
+            }
         };
         let names: Vec<String> = prepared.column_names().map(str::to_owned).collect();
         let mut rows = prepared.query([]).unwrap();

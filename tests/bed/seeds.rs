@@ -30,6 +30,6 @@ pub fn run_seeds(
     }
     println!("{seeds} seeds: {met:?}");
     for what in expected {
-        assert!(met.contains_key(*what), "it never happened: {what}");
+        assert!(met.get(*what).is_some_and(|times| *times > 0), "it never happened: {what}");
     }
 }

@@ -1,7 +1,7 @@
 // The checks before a turn (origins, rates, caps, the size of a body) and their log lines (interface §3 and §6).
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { apiKeys, clientTool, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { PLAIN, apiKeys, clientTool, eventually, refusalOf, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { exchange } from './raw_http.mjs';
 import { answer, call, httpError, text } from './scripted_model.mjs';
 
@@ -14,7 +14,7 @@ const rated = rigForFile({
   vars: { AUTH: undefined, API_KEYS: apiKeys({ [ONE]: 'one', [TWO]: 'two' }) },
   rate: 3,
 });
-const plain = rigForFile({});
+const plain = rigForFile(PLAIN);
 // wrangler passes numbers and lists in `[vars]` to the Worker with these types.
 const typed = rigForFile({
   vars: { AUTH: undefined, API_KEYS: JSON.parse(apiKeys({ [ONE]: 'one' })), ALLOWED_ORIGINS: [PAGE], MAX_BODY_BYTES: 300, MAX_TURNS: 1 },

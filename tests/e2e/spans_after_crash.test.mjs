@@ -10,7 +10,7 @@ import { Gate, USAGE, answer, call, text } from './scripted_model.mjs';
 const rig = rigForFile({
   traced: true,
   metered: true,
-  vars: { TURN_ALARM_MS: '4000' },
+  vars: { TURN_ALARM_MS: '2000' },
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('look_up', toolUrl));
     catalog.Modes[0].Tools.push('look_up');

@@ -1,10 +1,10 @@
 // The rows that a turn reads and writes, as the object's own cursors count them, do not grow with the session.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
+import { PLAIN, eventually, resultOf, rigForFile, userTurn } from './harness.mjs';
 import { answer, text } from './scripted_model.mjs';
 
-const rig = rigForFile();
+const rig = rigForFile(PLAIN);
 
 test('a plain follow-up turn reads 4 rows and writes 5, at turn 1000 as at turn 2', async () => {
   rig.model.otherwise(answer(text('Noted.')));

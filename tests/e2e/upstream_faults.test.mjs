@@ -9,7 +9,7 @@ import { answer, hangUp, httpError, raw, silence, text } from './scripted_model.
 const rig = rigForFile(PLAIN);
 /** For silence alone: on a busy machine another answer may be late, too, and would count as that. */
 const impatient = rigForFile({
-  vars: { UPSTREAM_IDLE_TIMEOUT_MS: '1500' },
+  vars: { UPSTREAM_IDLE_TIMEOUT_MS: '700' },
   catalog: (catalog) => {
     // No server listens on port 1.
     const dead = { ...catalog.AgentContexts.default, BaseUrl: 'http://127.0.0.1:1/v1' };

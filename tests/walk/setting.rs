@@ -22,7 +22,8 @@ pub(super) struct Setting {
 impl Setting {
     pub(super) fn of(seed: u64, by: By) -> Self {
         let bed = people();
-        let (in_background, deletes) = (seed % 4 == 1, seed.is_multiple_of(2));
+        // None of them decides on another one, nor on who may decide.
+        let (in_background, deletes) = (seed % 4 == 1, (seed / 4).is_multiple_of(2));
         bed.deploy("HOOK_SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw");
         bed.configure(|catalog| {
             for tool in catalog["ServerTools"].as_array_mut().unwrap() {
@@ -37,7 +38,7 @@ impl Setting {
             if in_background {
                 agent["Background"] = json!("Always");
             }
-            if seed % 3 == 2 {
+            if seed / 3 % 3 == 2 {
                 agent["Compaction"] = json!({ "Threshold": 1_000, "By": "Own" });
             }
             let hook =

@@ -24,7 +24,7 @@ const BARE = `
   import { Aptix } from 'aptix-edge';
   import { useSession } from 'aptix-edge/react';
   const { searchParams } = new URL(location.href);
-  const client = new Aptix({ baseUrl: searchParams.get('service') });
+  const client = new Aptix({ baseUrl: searchParams.get('service'), retryDelayMs: 100 });
   window.runs = 0;
   const tools = [{ name: 'look', parameters: { type: 'object' }, run: () => new Promise((resolve) => ((window.runs += 1), (window.finish = resolve))) }];
   function Session() {
@@ -47,9 +47,9 @@ const BARE = `
 let page;
 const { rig, faults, open } = inChromium(
   async (folder) => {
-    // As an application in development: effects are run twice there.
-    const source = blockOf('page.tsx').replace(/<Chat (.*?) \/>\)/, '<StrictMode><Chat $1 /></StrictMode>)');
-    assert.ok(source.includes('StrictMode'));
+    // As an application in development: effects are run twice there. What is lost is given up sooner than after 14 s.
+    const source = blockOf('page.tsx').replace(/<Chat (.*?) \/>\)/, '<StrictMode><Chat $1 /></StrictMode>)').replace('new Aptix({', '$& retryDelayMs: 100,');
+    assert.ok(source.includes('StrictMode') && source.includes('retryDelayMs'));
     writeFileSync(path.join(folder, 'index.html'), blockOf('page.html'));
     await build({
       stdin: { contents: `import { StrictMode } from 'react';\n${source}`, loader: 'tsx', resolveDir: DIST },

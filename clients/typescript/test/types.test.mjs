@@ -5,20 +5,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { unlessChecked } from '../../../tests/checked.mjs';
-import { Rig } from '../../../tests/e2e/harness.mjs';
+import { PLAIN, rigForFile } from '../../../tests/e2e/harness.mjs';
 import { typesOf } from '../openapi_types.mjs';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const rig = rigForFile(PLAIN);
 
 test('the types of the wire are those of the published document', async () => {
-  const rig = new Rig();
-  let document;
-  try {
-    await rig.start();
-    document = await (await fetch(new URL('/openapi.json', rig.url))).json();
-  } finally {
-    await rig.dispose();
-  }
+  const document = await (await fetch(new URL('/openapi.json', rig.url))).json();
   const file = new URL('../src/openapi.ts', import.meta.url);
   const types = await typesOf(document);
   if (process.env.UPDATE_TYPES) writeFileSync(file, types);

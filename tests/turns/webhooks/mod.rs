@@ -400,7 +400,7 @@ fn a_turn_without_webhooks_writes_nothing_for_them_and_one_with_a_webhook_one_ro
     assert_eq!(plain.0, 5, "{first:?}");
     assert!((7..=8).contains(&told.0), "{plain:?} {told:?}");
     assert!(told.1 <= plain.1 + 4, "{plain:?} {told:?}");
-    assert_eq!(without.disk.read("SELECT 1 FROM sqlite_master WHERE name = 'webhooks'").len(), 0);
+    assert_eq!(without.disk.read("SELECT 1 FROM sqlite_master WHERE name = 'tasks'").len(), 0);
 }
 
 #[test]
