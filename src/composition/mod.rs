@@ -38,8 +38,8 @@ pub(crate) use solution_context::{
     shows_solution_context, solution_context_of, without_solution_context,
 };
 pub(crate) use summary::{
-    SummaryMessage, SummaryRequest, add_to_record, compose_summary_message,
-    compose_summary_request, estimated_bytes, summary_in,
+    SUMMARY_PROMPT, SummaryMessage, add_to_record, compose_summary_input, compose_summary_message,
+    estimated_bytes, summary_in,
 };
 pub use tool_list::{McpTool, OfferedTool, ToolList};
 pub use tool_output::tool_outputs;

@@ -5,14 +5,13 @@ use std::fmt::Write;
 
 use serde_json::value::RawValue;
 
-use super::model_request::ModelRequest;
 use super::shortened_output::{head_and_tail, part_as_text};
 use super::solution_context::SOLUTION_CONTEXT;
 use crate::contract::{Fault, Result};
 use crate::responses_api::{ContentPart, ReadableItem, ReadablePart, user_message};
 
 /// The instructions for a summary, where the catalog has no `Compaction.Prompt`.
-const PROMPT: &str = "\
+pub(crate) const SUMMARY_PROMPT: &str = "\
 The user message holds the record of a conversation between a user and an assistant that has become too \
 long to be kept word for word. Write the summary with which the assistant will continue it as if it \
 remembered everything that matters.\n\
@@ -40,39 +39,9 @@ follows it was said word for word.
 
 ";
 
-/// A request for a summary.
-pub(crate) struct SummaryRequest {
-    /// What the model is to do.
-    instructions: String,
-    /// The one input item.
-    input: Box<RawValue>,
-}
-
-impl SummaryRequest {
-    /// The request to this model. It offers no tools, and nothing of it is stored at the service: no later call
-    /// continues a summary, and none sends its reasoning.
-    pub(crate) fn to_model<'a>(
-        &'a self,
-        model: &'a str,
-        safety_identifier: Option<&'a str>,
-    ) -> ModelRequest<'a> {
-        ModelRequest {
-            model,
-            instructions: &self.instructions,
-            safety_identifier,
-            own_item: Some(&self.input),
-            ..ModelRequest::default()
-        }
-    }
-}
-
-/// Composes the request for a summary of a piece of the record, which may begin with an earlier summary.
-/// `prompt` is the catalog's.
-pub(crate) fn compose_summary_request(
-    prompt: Option<&str>,
-    earlier: Option<&str>,
-    record: &str,
-) -> Result<SummaryRequest> {
+/// Composes the one input item of a call for a summary of a piece of the record, which may begin with an earlier
+/// summary.
+pub(crate) fn compose_summary_input(earlier: Option<&str>, record: &str) -> Result<Box<RawValue>> {
     let mut text = String::with_capacity(record.len() + earlier.map_or(0, str::len) + 100);
     if let Some(earlier) = earlier {
         text.push_str("[SUMMARY SO FAR]\n");
@@ -82,10 +51,7 @@ pub(crate) fn compose_summary_request(
     text.push_str("[RECORD]\n");
     text.push_str(record);
     let input = user_message(&[ContentPart::text(text)]);
-    Ok(SummaryRequest {
-        instructions: prompt.unwrap_or(PROMPT).to_owned(),
-        input: input.map_err(|_| Fault::unwritable("A request for a summary"))?,
-    })
+    input.map_err(|_| Fault::unwritable("A request for a summary"))
 }
 
 /// Adds an item to the record of a conversation.
@@ -122,9 +88,7 @@ pub(crate) fn estimated_bytes(item: &RawValue) -> usize {
     };
     match ReadableItem::read(item) {
         ReadableItem::User(parts) | ReadableItem::Output(parts) => parts.iter().map(part).sum(),
-        ReadableItem::Model(_) | ReadableItem::Call { .. } | ReadableItem::Nothing => {
-            item.get().len()
-        }
+        _ => item.get().len(),
     }
 }
 

@@ -1,12 +1,14 @@
 //! The outputs of tool calls as the model reads them, those of calls without a result included: the service
 //! requires an output for every call.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
 use serde_json::json;
 use serde_json::value::RawValue;
 
 use super::content_parts::content_parts;
 use crate::contract::{Fault, Result, ToolOutcome, json_text};
+use crate::json::{first_member, text_of};
 use crate::responses_api::{ToolOutput, function_call_output};
 
 /// Why a call has no result of its tool.
@@ -82,14 +84,9 @@ pub(crate) fn replacement_output(refused: &RawValue) -> Result<Box<RawValue>> {
 
 /// The model's id of a stored call, or of the call that a stored output belongs to.
 pub(super) fn call_id_of(output: &RawValue) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Output {
-        call_id: String,
-    }
-    let output: Result<Output, _> = serde_json::from_str(output.get());
-    output
-        .map(|output| output.call_id)
-        .map_err(|_| Fault::internal("A stored tool output is unreadable."))
+    let id = first_member(output.get(), "call_id").and_then(text_of);
+    let unreadable = || Fault::internal("A stored tool output is unreadable.");
+    id.map(Cow::into_owned).ok_or_else(unreadable)
 }
 
 /// Writes a result as it is, content as such and data as text, and an error as `{"error":"…"}`.

@@ -2,10 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::request::{RequestHead, forwarded_caller};
-use super::request_id::RequestId;
-use super::response::refusal_line;
-use crate::contract::{CallerRecord, Fault};
+use crate::contract::CallerRecord;
 use crate::ports::{LoggedUsers, Platform};
 
 /// The members for a caller of a tenant's.
@@ -34,18 +31,4 @@ pub(super) fn logged_in_object<P: Platform>(
     let variable = if names_somebody { platform.secret("LOG_USERS") } else { None };
     let users = LoggedUsers::parse(variable.as_deref()).unwrap_or_default();
     logged(record, platform.tenant().unwrap_or_default(), users)
-}
-
-/// The line of a refusal by an object.
-pub(super) fn refusal_line_of_object<P: Platform>(
-    platform: &P,
-    faults: &[Fault],
-    head: &RequestHead<'_>,
-    id: Option<&RequestId>,
-) -> Value {
-    let mut line = refusal_line(faults, id);
-    if let (Some(members), Ok(sent)) = (line.as_object_mut(), forwarded_caller(head)) {
-        members.extend(logged_in_object(platform, sent.caller));
-    }
-    line
 }

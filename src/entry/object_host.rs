@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::logged_caller::refusal_line_of_object;
+use super::logged_caller::logged_in_object;
 use super::request::{ArrivingBody, RequestHead, forwarded_caller};
 use super::request_context::IsolateSettings;
 use super::request_id::RequestId;
-use super::response::Response;
+use super::response::{Response, refusal_line};
 use crate::contract::{ErrorCode, Fault, Result};
 use crate::identity::ForwardedCaller;
 use crate::object::{Alarm, NewerForm};
@@ -94,7 +94,11 @@ pub(super) async fn responded<P: Platform, S>(
         Err(fault) => Err(fault.into()),
     };
     let response = responded.unwrap_or_else(|faults| {
-        platform.log(refusal_line_of_object(platform, &faults, head, id.as_ref()));
+        let mut line = refusal_line(&faults, id.as_ref());
+        if let (Some(members), Ok(sent)) = (line.as_object_mut(), forwarded_caller(head)) {
+            members.extend(logged_in_object(platform, sent.caller));
+        }
+        platform.log(line);
         Response::refusal(faults)
     });
     response.with_id(id.as_ref())

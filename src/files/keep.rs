@@ -73,52 +73,35 @@ pub(super) fn yield_after_long_work<P: Platform>(platform: &P) -> impl AsyncFn(u
     }
 }
 
-/// Keeps the files of a result, as `keep` does. Equal contents are written once.
+/// Keeps the files of a result: each gets a link to its contents, once they are written; one without contents is kept
+/// elsewhere. Equal contents are written once.
 pub(super) async fn keep_all<P: Platform>(
     platform: &P,
     links: FileLinks<'_>,
     files: Vec<ListedFile>,
 ) -> Vec<Result<OutputFile, FileFailure>> {
     let mut writes = BTreeMap::new();
-    let kept = files.into_iter().map(|ListedFile { reference, contents }| {
+    let kept = files.into_iter().map(|ListedFile { mut reference, contents }| {
         let written = contents.map(|contents| {
             let sha256 = contents.sha256.clone();
             writes.entry(sha256).or_insert_with(|| write(platform, contents).shared()).clone()
         });
-        linked(platform, links, reference, written)
+        async move {
+            let Some(written) = written else { return Ok(OutputFile { reference, sha256: None }) };
+            let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
+            let key = key.ok_or(FileFailure::NoPlace)?;
+            let id = written.await?;
+            let sha256 = Some(id.sha256.clone());
+            let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
+            let (name, mime_type) = (reference.name.clone(), reference.mime_type.clone());
+            let bucket = platform.jurisdiction();
+            let link = FileLink { id, bucket, name, mime_type, expires_at };
+            reference.url = format!("{}{}", links.origin, link.target(&key));
+            reference.content_expires = Some(timestamp(expires_at.saturating_mul(1000)));
+            Ok::<_, FileFailure>(OutputFile { reference, sha256 })
+        }
     });
     join_all(kept).await
-}
-
-/// Keeps the contents of one file, if it has any here.
-pub(super) async fn keep<P: Platform>(
-    platform: &P,
-    links: FileLinks<'_>,
-    ListedFile { reference, contents }: ListedFile,
-) -> Result<OutputFile, FileFailure> {
-    let written = contents.map(|contents| write(platform, contents));
-    linked(platform, links, reference, written).await
-}
-
-/// The file with a link to its contents, once they are written; without them it is kept elsewhere.
-async fn linked<P: Platform>(
-    platform: &P,
-    links: FileLinks<'_>,
-    mut reference: FileRef,
-    written: Option<impl Future<Output = Result<FileId, FileFailure>>>,
-) -> Result<OutputFile, FileFailure> {
-    let Some(written) = written else { return Ok(OutputFile { reference, sha256: None }) };
-    let key = platform.secret("FILE_LINK_KEY").filter(|key| !key.is_empty());
-    let key = key.ok_or(FileFailure::NoPlace)?;
-    let id = written.await?;
-    let sha256 = Some(id.sha256.clone());
-    let expires_at = (platform.now_ms() / 1000).saturating_add(links.ttl_s);
-    let (name, mime_type) = (reference.name.clone(), reference.mime_type.clone());
-    let bucket = platform.jurisdiction();
-    let link = FileLink { id, bucket, name, mime_type, expires_at };
-    reference.url = format!("{}{}", links.origin, link.target(&key));
-    reference.content_expires = Some(timestamp(expires_at.saturating_mul(1000)));
-    Ok(OutputFile { reference, sha256 })
 }
 
 async fn write<P: Platform>(

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::data_urls::name_by_type;
 use super::files_member::ListedFile;
 use super::hashed_contents::HashedContents;
-use super::keep::{keep, yield_after_long_work};
+use super::keep::{keep_all, yield_after_long_work};
 use super::{FileFailure, FileLinks, OutputFile};
 use crate::ports::Platform;
 
@@ -34,5 +34,6 @@ pub async fn keep_picture<P: Platform>(
     let (_, mime_type) = kind.ok_or_else(no_picture)?;
     let contents = HashedContents::of(bytes, &yield_after).await;
     let name = name_by_type(mime_type, number);
-    keep(platform, links, ListedFile::unlisted(name, (*mime_type).to_owned(), contents)).await
+    let file = ListedFile::unlisted(name, (*mime_type).to_owned(), contents);
+    keep_all(platform, links, vec![file]).await.pop().unwrap_or(Err(FileFailure::NotKept))
 }

@@ -2,11 +2,9 @@
 
 use super::grants::{ForwardedCaller, Grants};
 use super::rights::{Right, Rights};
+use super::ticket::Ticket;
 use crate::contract::{CallerRecord, UserId};
 use crate::ports::{object_name, user_name};
-
-/// What stands as the tenant of a key of all tenants, before its request has named one.
-pub const ALL_TENANTS: &str = "*";
 
 /// The sender of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,11 +23,15 @@ pub struct Caller {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Credential {
     /// An API key, by its `Id`.
-    Key { id: String, may: Rights },
-    /// A ticket, by its id.
-    Ticket { id: String },
+    Key {
+        id: String,
+        may: Rights,
+    },
+    Ticket(Box<Ticket>),
     /// A token of an identity provider, by its issuer.
-    Provider { issuer: String },
+    Provider {
+        issuer: String,
+    },
 }
 
 impl Caller {
@@ -38,6 +40,22 @@ impl Caller {
         let workspaces = if may.has(Right::Workspaces) { None } else { Some(Vec::new()) };
         let grants = Grants { workspaces, ..Grants::default() };
         Self { tenant, credential: Credential::Key { id, may }, user: None, actor: None, grants }
+    }
+
+    /// The caller who shows a ticket.
+    pub fn with_ticket(ticket: Ticket) -> Self {
+        let grants = Grants {
+            operations: Some(ticket.operations.clone()),
+            sessions: ticket.sessions.clone(),
+            turns: ticket.turns.clone(),
+            workspaces: Some(ticket.workspaces.clone()),
+            contexts: ticket.contexts.clone(),
+            turn_tokens: ticket.turn_tokens,
+            issued_at: Some(ticket.issued_at_s.saturating_mul(1000)),
+        };
+        let (tenant, actor) = (ticket.tenant.clone(), ticket.actor.clone());
+        let user = Some(ticket.user.clone());
+        Self { tenant, credential: Credential::Ticket(Box::new(ticket)), user, actor, grants }
     }
 
     /// Every caller that is let in while `AUTH` is `none`. For local work.
@@ -77,9 +95,8 @@ impl Caller {
             (Credential::Ticket { .. } | Credential::Provider { .. }, Some(user)) => {
                 (user_name(&self.tenant, user), true)
             }
-            (Credential::Ticket { id } | Credential::Provider { issuer: id }, None) => {
-                (format!("{}/{id}", self.tenant), true)
-            }
+            (Credential::Ticket(ticket), None) => (format!("{}/{}", self.tenant, ticket.id), true),
+            (Credential::Provider { issuer }, None) => (format!("{}/{issuer}", self.tenant), true),
         }
     }
 
@@ -89,7 +106,7 @@ impl Caller {
         let mut record = CallerRecord { user, actor, ..CallerRecord::default() };
         match &self.credential {
             Credential::Key { id, .. } => record.key = Some(id.clone()),
-            Credential::Ticket { id } => record.ticket = Some(id.clone()),
+            Credential::Ticket(ticket) => record.ticket = Some(ticket.id.clone()),
             Credential::Provider { issuer } => record.provider = Some(issuer.clone()),
         }
         record
@@ -118,7 +135,8 @@ mod tests {
         assert_eq!(acting.session_name("s1"), "acme/~al%2Fice/s1");
         assert_eq!(acting.workspace_name("w"), "acme/w");
         assert_eq!(acting.rate_key(), ("acme/k1".to_owned(), false));
-        let ticket = Caller { credential: Credential::Ticket { id: "tk".to_owned() }, ..acting };
+        let ticket = r#"{"K":"a","I":"tk","T":"acme","U":"al/ice","O":[],"N":0,"X":0,"Y":"k1"}"#;
+        let ticket = Caller::with_ticket(serde_json::from_str(ticket).unwrap());
         assert_eq!(ticket.rate_key(), ("acme/~al%2Fice".to_owned(), true));
     }
 }

@@ -29,7 +29,7 @@ mod ticket_minting;
 mod token_check;
 mod variable;
 
-pub use caller::{ALL_TENANTS, Caller, Credential};
+pub use caller::{Caller, Credential};
 pub use claims::Claims;
 pub use grants::{ForwardedCaller, Grants};
 pub use jose::{Algorithm, Header, Jws};
@@ -45,5 +45,6 @@ pub use rights::{Right, Rights};
 pub use tenants::{ObjectPlace, Placement, TenantTerms, Tenants};
 pub use ticket::Ticket;
 pub use ticket_keys::TicketKeys;
-pub use ticket_minting::{MintedTicket, TicketSource, mint};
+pub use ticket_minting::{MintedTicket, mint};
 pub use token_check::TokenCheck;
+pub use variable::ALL_TENANTS;

@@ -216,9 +216,9 @@ mod tests {
 
     #[test]
     fn a_ticket_does_what_its_operations_say() {
-        let credential = Credential::Ticket { id: "tk".to_owned() };
-        let grants = Grants { operations: Some(vec![Operation::Export]), ..Grants::default() };
-        let ticket = Caller { credential, grants, ..of_alice(key(&[])) };
+        let ticket =
+            r#"{"K":"a","I":"tk","T":"acme","U":"alice","O":["Export"],"N":0,"X":0,"Y":"k1"}"#;
+        let ticket = Caller::with_ticket(serde_json::from_str(ticket).unwrap());
         assert_eq!(ticket.permit(&EXPORT, Subject::Nothing), Ok(()));
         let refused = ticket.permit(&Needs::key(Right::Workspaces), Subject::Nothing).unwrap_err();
         assert_eq!(refused.details.unwrap()["Right"], "Workspaces");

@@ -3,8 +3,6 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::caller::{Caller, Credential};
-use super::grants::Grants;
 use super::providers::MOST_SKEW_S;
 use crate::contract::{Operation, TurnId, UserId};
 
@@ -80,24 +78,5 @@ impl Ticket {
             && matches!(sessions, [session] if !session.ends_with('*'))
             && self.turns.as_ref().is_some_and(|turns| turns.len() == 1)
             && self.expires_at_s <= (now_ms / 1000).saturating_add(LONGEST_IN_URL_S)
-    }
-
-    /// The caller who shows it.
-    pub fn caller(self) -> Caller {
-        Caller {
-            tenant: self.tenant,
-            credential: Credential::Ticket { id: self.id },
-            user: Some(self.user),
-            actor: self.actor,
-            grants: Grants {
-                operations: Some(self.operations),
-                sessions: self.sessions,
-                turns: self.turns,
-                workspaces: Some(self.workspaces),
-                contexts: self.contexts,
-                turn_tokens: self.turn_tokens,
-                issued_at: Some(self.issued_at_s.saturating_mul(1000)),
-            },
-        }
     }
 }

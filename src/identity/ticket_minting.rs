@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use super::caller::{Caller, Credential};
 use super::grants::covers;
 use super::ticket::Ticket;
 use super::ticket_keys::{LONGEST_BYTES, TicketKeys};
@@ -10,15 +11,6 @@ use crate::encoding::timestamp;
 
 /// How long a ticket is valid when the request says nothing, in seconds.
 const DEFAULT_LIFE_S: u64 = 600;
-
-/// What a ticket is minted with.
-#[derive(Clone, Debug)]
-pub enum TicketSource {
-    /// An API key of a tenant.
-    Key { tenant: String, id: String },
-    /// A ticket, which narrows itself.
-    Ticket(Box<Ticket>),
-}
 
 /// The result of `POST /tickets`.
 #[derive(Debug, Serialize)]
@@ -36,14 +28,14 @@ pub struct MintedTicket {
     pub sessions: Option<usize>,
 }
 
-/// Mints a ticket under a new id, at `now_ms`.
+/// Mints a ticket under a new id, at `now_ms`, with the caller's key, or with a ticket, which narrows itself.
 ///
 /// # Errors
 /// `forbidden` where a ticket asks for more than it permits, and without a key that signs; `invalid_field` for a
 /// ticket that would be too long.
 pub fn mint(
     keys: &TicketKeys,
-    source: TicketSource,
+    caller: &Caller,
     asked: TicketRequest,
     id: String,
     now_ms: u64,
@@ -51,11 +43,11 @@ pub fn mint(
     let signed_by = keys.signing_id().ok_or_else(no_keys)?.to_owned();
     let now_s = now_ms / 1000;
     let expires_at_s = now_s.saturating_add(asked.expires_in_s.unwrap_or(DEFAULT_LIFE_S));
-    let ticket = match source {
-        TicketSource::Key { tenant, id: minted_with } => Ticket {
+    let ticket = match &caller.credential {
+        Credential::Key { id: minted_with, .. } => Ticket {
             signed_by,
             id,
-            tenant,
+            tenant: caller.tenant.clone(),
             user: asked.user.ok_or_else(|| Fault::internal("The request names no user."))?,
             actor: asked.actor,
             sessions: asked.sessions,
@@ -67,12 +59,13 @@ pub fn mint(
             origins: asked.origins,
             issued_at_s: now_s,
             expires_at_s,
-            minted_with,
+            minted_with: minted_with.clone(),
         },
-        TicketSource::Ticket(parent) => {
+        Credential::Ticket(parent) => {
             let expires_at_s = expires_at_s.min(parent.expires_at_s);
-            Ticket { signed_by, id, expires_at_s, ..narrowed(*parent, asked)? }
+            Ticket { signed_by, id, expires_at_s, ..narrowed(parent.as_ref().clone(), asked)? }
         }
+        Credential::Provider { .. } => return Err(Fault::internal("A token mints a ticket.")),
     };
     let text = keys.sign(&ticket)?.ok_or_else(no_keys)?;
     if text.len() > LONGEST_BYTES {
@@ -162,6 +155,7 @@ fn no_keys() -> Fault {
 mod tests {
     use super::*;
     use crate::contract::{TurnId, parse_ticket_request};
+    use crate::identity::Rights;
 
     const NOW: u64 = 1_700_000_000_000;
 
@@ -170,17 +164,20 @@ mod tests {
         TicketKeys::parse(&format!(r#"[{{"Id":"a","Secret":"{secret}"}}]"#)).unwrap()
     }
 
+    fn key() -> Caller {
+        Caller::with_key("acme".to_owned(), "k1".to_owned(), Rights::ALL)
+    }
+
     fn by_key(body: &str) -> Ticket {
-        let source = TicketSource::Key { tenant: "acme".to_owned(), id: "k1".to_owned() };
         let asked = parse_ticket_request(body.as_bytes(), true).unwrap();
-        let minted = mint(&keys(), source, asked, "tk_1".to_owned(), NOW).unwrap();
+        let minted = mint(&keys(), &key(), asked, "tk_1".to_owned(), NOW).unwrap();
         keys().verify(&minted.ticket).unwrap()
     }
 
     fn by_ticket(parent: &Ticket, body: &str) -> Result<Ticket> {
-        let source = TicketSource::Ticket(Box::new(parent.clone()));
+        let parent = Caller::with_ticket(parent.clone());
         let asked = parse_ticket_request(body.as_bytes(), false).unwrap();
-        let minted = mint(&keys(), source, asked, "tk_2".to_owned(), NOW + 5_000)?;
+        let minted = mint(&keys(), &parent, asked, "tk_2".to_owned(), NOW + 5_000)?;
         Ok(keys().verify(&minted.ticket).unwrap())
     }
 
@@ -255,9 +252,8 @@ mod tests {
     #[test]
     fn without_a_key_nothing_is_minted_and_a_ticket_has_a_longest_form() {
         let mint_with = |keys: &TicketKeys, body: String| {
-            let source = TicketSource::Key { tenant: "acme".to_owned(), id: "k1".to_owned() };
             let asked = parse_ticket_request(body.as_bytes(), true).unwrap();
-            mint(keys, source, asked, "tk_1".to_owned(), NOW).unwrap_err()
+            mint(keys, &key(), asked, "tk_1".to_owned(), NOW).unwrap_err()
         };
         let none = mint_with(&TicketKeys::default(), r#"{"User":"a"}"#.to_owned());
         assert_eq!(none.code, ErrorCode::Forbidden);

@@ -1,8 +1,10 @@
 //! Reading a variable of the deployment that is JSON. Its first fault is named by its place and never by a value.
 
-use super::caller::ALL_TENANTS;
 use crate::contract::{Fault, Result, TENANT_NAME_RULE, is_tenant_name};
 use crate::json::{Malformed, NearestName, Node, Problem, Problems, check, not_json};
+
+/// What stands as the tenant of a key of all tenants, before its request has named one.
+pub const ALL_TENANTS: &str = "*";
 
 /// The longest name of a member in a fault, in characters.
 const LONGEST_NAME: usize = 64;

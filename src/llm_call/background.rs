@@ -46,11 +46,7 @@ impl CallFailure {
             Cause::Refused(refusal) if refusal.retryable() => Reading::Cut,
             Cause::Refused(_) => Reading::Refused,
             Cause::Interrupt | Cause::Unreadable(_) => Reading::GivenUp,
-            Cause::TooLarge
-            | Cause::Lost
-            | Cause::UnnameableCalls
-            | Cause::Failed(_)
-            | Cause::Incomplete { .. } => Reading::Ended,
+            _ => Reading::Ended,
         }
     }
 

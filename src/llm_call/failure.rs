@@ -105,14 +105,7 @@ impl CallFailure {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),
             Cause::Failed(error) => (Some(error.as_mut()), None),
             Cause::Incomplete { reason } => (None, Some(reason)),
-            Cause::Interrupt
-            | Cause::TooLarge
-            | Cause::Unreachable
-            | Cause::Silent { .. }
-            | Cause::BrokenOff
-            | Cause::Unreadable(_)
-            | Cause::Lost
-            | Cause::UnnameableCalls => (None, None),
+            _ => (None, None),
         };
         let names = error.into_iter().flat_map(|error| [&mut error.code, &mut error.kind]);
         for name in names.chain(reason).chain([&mut failure.request_id]) {
@@ -153,13 +146,7 @@ impl CallFailure {
             Cause::Failed(error) => concerns_length(error),
             Cause::TooLarge => true,
             Cause::Incomplete { reason } => reason.as_deref().is_some_and(names_length),
-            Cause::Interrupt
-            | Cause::Unreachable
-            | Cause::Silent { .. }
-            | Cause::BrokenOff
-            | Cause::Unreadable(_)
-            | Cause::Lost
-            | Cause::UnnameableCalls => false,
+            _ => false,
         }
     }
 
@@ -239,15 +226,7 @@ impl CallFailure {
         match &self.cause {
             Cause::Refused(refusal) => Some((Some(refusal.status), &refusal.body)),
             Cause::Failed(error) => Some((None, error)),
-            Cause::Interrupt
-            | Cause::TooLarge
-            | Cause::Unreachable
-            | Cause::Silent { .. }
-            | Cause::BrokenOff
-            | Cause::Unreadable(_)
-            | Cause::Lost
-            | Cause::UnnameableCalls
-            | Cause::Incomplete { .. } => None,
+            _ => None,
         }
     }
 

@@ -15,7 +15,7 @@ mod refusal;
 mod unexplained;
 
 use std::borrow::Cow;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::pin::pin;
 
@@ -29,7 +29,7 @@ pub use background::{Reading, cancel_response, read_response};
 pub use endpoint::Endpoint;
 pub use failure::{CallFailure, Cause};
 pub use reading::CallObserver;
-use reading::Reader;
+use reading::{LastHeard, Reader};
 pub use refusal::Refusal;
 use refusal::read_refusal;
 
@@ -78,30 +78,31 @@ async fn ended<P: Platform>(
     observer: &mut dyn CallObserver,
 ) -> Result<UsableOutput, CallFailure> {
     let began_at = platform.now_ms();
-    let reader = Reader {
+    let heard = LastHeard {
         platform,
         endpoint,
         began_at,
         last_heard: Cell::new(began_at),
         has_events: Cell::new(stream.events > 0),
-        reported: RefCell::new(stream.reported().clone()),
     };
+    let reported = stream.reported().clone();
+    let mut reader = Reader { heard: &heard, stream, observer, reported };
     let request_id = Cell::new(None);
     let mut end = {
-        let exchange = pin!(exchange(&reader, request, form, &request_id, stream, observer));
-        match select(exchange, pin!(reader.silence())).await {
+        let exchange = pin!(exchange(&mut reader, request, form, &request_id));
+        match select(exchange, pin!(heard.silence())).await {
             Either::Left((end, _)) => end,
             Either::Right((after_ms, _)) => Err(Cause::Silent { after_ms }),
         }
     };
     if matches!(end, Err(Cause::Silent { .. })) {
         // A service that lets its connection stand may have ended the response: only the blank line is missing.
-        end = reader.end(stream, observer).await.or(end);
+        end = reader.end().await.or(end);
     }
     let ending = end.and_then(usable);
     ending.map_err(|cause| {
         let failure = CallFailure::new(cause, request_id.take(), &endpoint.secrets);
-        CallFailure { reported: reader.reported.take(), ..failure }
+        CallFailure { reported: reader.reported, ..failure }
     })
 }
 
@@ -146,24 +147,22 @@ async fn status_of<P: Platform>(
 
 /// Sends the request and reads the response.
 async fn exchange<P: Platform>(
-    reader: &Reader<'_, P>,
+    reader: &mut Reader<'_, P>,
     request: HttpRequest<impl RequestBody>,
     form: ResponseForm,
     request_id: &Cell<Option<String>>,
-    stream: &mut ResponseStream,
-    observer: &mut dyn CallObserver,
 ) -> Result<ResponseEnd, Cause> {
-    let Reader { platform, last_heard, .. } = reader;
+    let LastHeard { platform, last_heard, .. } = reader.heard;
     let response = platform.send(request).await.map_err(|_| Cause::Unreachable)?;
     last_heard.set(platform.now_ms());
-    observer.on_request_id(response.request_id());
+    reader.observer.on_request_id(response.request_id());
     request_id.set(response.request_id().map(str::to_owned));
     if !response.is_success() {
         return Err(Cause::Refused(Box::new(read_refusal(*platform, response).await)));
     }
     match form {
-        ResponseForm::Events => reader.read_output(response.body, stream, observer).await,
-        ResponseForm::Object => reader.read_object(response.body, stream, observer).await,
+        ResponseForm::Events => reader.read_output(response.body).await,
+        ResponseForm::Object => reader.read_object(response.body).await,
     }
 }
 

@@ -3,7 +3,7 @@
 //!
 //! Architecture Invariant: bytes that have arrived are read even when the connection breaks after them.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll};
@@ -62,8 +62,8 @@ pub trait CallObserver {
     fn poll_watched(&self, context: &mut Context<'_>) -> Poll<()>;
 }
 
-/// Reads the response of one call.
-pub(super) struct Reader<'a, P> {
+/// What was heard last of the service, by which its silence counts.
+pub(super) struct LastHeard<'a, P> {
     pub(super) platform: &'a P,
     pub(super) endpoint: &'a Endpoint,
     /// When the request went out, in milliseconds.
@@ -72,142 +72,9 @@ pub(super) struct Reader<'a, P> {
     pub(super) last_heard: Cell<u64>,
     /// An event of the response has come.
     pub(super) has_events: Cell<bool>,
-    /// What the service has reported about the response.
-    pub(super) reported: RefCell<ResponseFacts>,
 }
 
-impl<P: Platform> Reader<'_, P> {
-    /// Reads a response to its last event.
-    pub(super) async fn read_output(
-        &self,
-        mut body: P::Body,
-        stream: &mut ResponseStream,
-        observer: &mut dyn CallObserver,
-    ) -> Result<ResponseEnd, Cause> {
-        let mut pacing = Pacing::AfterPauses;
-        let mut text_has_begun = false;
-        let (mut more_is_there, mut is_broken) = (false, false);
-        let (mut slice_began, mut is_long) = (stream.work(), false);
-        while !stream.is_finished() {
-            // An id that has to be kept is read as soon as it is there.
-            let hurries = observer.stores_reports() && self.reported.borrow().response_id.is_none();
-            let pauses = !more_is_there && !hurries;
-            let all_is_there = pauses && self.pause(&mut pacing, &mut body, observer).await;
-            let at_least = if all_is_there {
-                CHUNK_BYTES
-            } else if stream.is_between_events() {
-                self.event_bytes()
-            } else {
-                // The rest of the event may be one byte, and the last that comes.
-                1
-            };
-            let asked_at = self.platform.now_ms();
-            let chunk = match body.chunk(at_least).await {
-                Ok(Some(chunk)) => chunk,
-                Ok(None) => break,
-                Err(_) => {
-                    stream.take_in_held();
-                    is_broken = true;
-                    break;
-                }
-            };
-            let now = self.platform.now_ms();
-            self.last_heard.set(now);
-            more_is_there = chunk.len() >= CHUNK_BYTES;
-            // What comes with the first text is the response's beginning, which does not show its pace.
-            let spoke_before = text_has_begun;
-            let mut pushed = Ok(());
-            for piece in chunk.chunks(PIECE_BYTES) {
-                if stream.work().saturating_sub(slice_began) >= SLICE_WORK {
-                    (slice_began, is_long) = (stream.work(), true);
-                    self.platform.yield_to_others().await;
-                }
-                pushed = stream.push(piece, &mut |progress| {
-                    text_has_begun |=
-                        matches!(progress, TextProgress::Text(_) | TextProgress::Replaced(_));
-                    observer.on_text(progress);
-                });
-                observer.on_output(stream.heard_bytes());
-                if pushed.is_err() {
-                    break;
-                }
-            }
-            self.has_events.set(stream.events > 0);
-            self.report(stream, observer).await;
-            pushed.map_err(Cause::Unreadable)?;
-            if pacing != Pacing::AfterPauses {
-                let waited = now.saturating_sub(asked_at);
-                pacing = if spoke_before && waited < self.endpoint.delta_interval_ms {
-                    Pacing::Joined { last_read: now }
-                } else {
-                    Pacing::AsItComes
-                };
-            }
-        }
-        body.drain();
-        // The end is heard, too: no silence cuts the reading of what has come, whose end can be taken once.
-        self.last_heard.set(self.platform.now_ms());
-        self.has_events.set(true);
-        // A response whose last event has come is whole, however the connection ended behind it.
-        let end = self.end(stream, observer).await.map_err(|fault| match is_broken {
-            true => Cause::BrokenOff,
-            false => Cause::Unreadable(fault),
-        })?;
-        if is_long {
-            // Reading a large output was one piece of work; what becomes of the output is another.
-            self.platform.yield_to_others().await;
-        }
-        Ok(end)
-    }
-
-    /// Takes the end of a response of which nothing more comes, and passes on the text that only the end has.
-    pub(super) async fn end(
-        &self,
-        stream: &mut ResponseStream,
-        observer: &mut dyn CallObserver,
-    ) -> Result<ResponseEnd, StreamFault> {
-        let finished = stream.finish();
-        self.report(stream, observer).await;
-        let (progress, end) = finished?;
-        if end.output().is_some() && progress != TextProgress::Nothing {
-            observer.on_text(progress);
-        }
-        Ok(end)
-    }
-
-    /// Reads a response object in one piece: the end of the response, if it has ended.
-    pub(super) async fn read_object(
-        &self,
-        mut body: P::Body,
-        stream: &mut ResponseStream,
-        observer: &mut dyn CallObserver,
-    ) -> Result<ResponseEnd, Cause> {
-        let (mut object, limit) = (Vec::new(), StreamLimits::RESPONSE.event_bytes);
-        while let Some(chunk) = body.chunk(CHUNK_BYTES).await.map_err(|_| Cause::BrokenOff)? {
-            self.last_heard.set(self.platform.now_ms());
-            object.extend_from_slice(&chunk);
-            if object.len() > limit {
-                return Err(Cause::Unreadable(StreamFault::OutputTooLarge(limit)));
-            }
-        }
-        body.drain();
-        let taken = stream.take_object(&object, &mut |progress| observer.on_text(progress));
-        self.report(stream, observer).await;
-        taken.map_err(Cause::Unreadable)
-    }
-
-    /// Passes on what the service has reported about the response since the last time.
-    async fn report(&self, stream: &ResponseStream, observer: &mut dyn CallObserver) {
-        if *stream.reported() == *self.reported.borrow() {
-            return;
-        }
-        self.reported.replace(stream.reported().clone());
-        observer.on_report(stream.reported());
-        if observer.stores_reports() {
-            self.platform.durable().await;
-        }
-    }
-
+impl<P: Platform> LastHeard<'_, P> {
     /// Completes when no bytes came for the endpoint's limit, or no event in time where another service waits for the
     /// call, and returns that limit in milliseconds. Sets one timer for each such span, not for each chunk.
     pub(super) async fn silence(&self) -> u64 {
@@ -225,30 +92,156 @@ impl<P: Platform> Reader<'_, P> {
             self.platform.sleep(left_ms).await;
         }
     }
+}
+
+/// Reads the response of one call.
+pub(super) struct Reader<'a, P> {
+    pub(super) heard: &'a LastHeard<'a, P>,
+    pub(super) stream: &'a mut ResponseStream,
+    pub(super) observer: &'a mut dyn CallObserver,
+    /// What the service has reported about the response.
+    pub(super) reported: ResponseFacts,
+}
+
+impl<P: Platform> Reader<'_, P> {
+    /// Reads a response to its last event.
+    pub(super) async fn read_output(&mut self, mut body: P::Body) -> Result<ResponseEnd, Cause> {
+        let LastHeard { platform, endpoint, last_heard, has_events, .. } = self.heard;
+        let mut pacing = Pacing::AfterPauses;
+        let mut text_has_begun = false;
+        let (mut more_is_there, mut is_broken) = (false, false);
+        let (mut slice_began, mut is_long) = (self.stream.work(), false);
+        while !self.stream.is_finished() {
+            // An id that has to be kept is read as soon as it is there.
+            let hurries = self.observer.stores_reports() && self.reported.response_id.is_none();
+            let pauses = !more_is_there && !hurries;
+            let all_is_there = pauses && self.pause(&mut pacing, &mut body).await;
+            let at_least = if all_is_there {
+                CHUNK_BYTES
+            } else if self.stream.is_between_events() {
+                event_bytes(endpoint)
+            } else {
+                // The rest of the event may be one byte, and the last that comes.
+                1
+            };
+            let asked_at = platform.now_ms();
+            let chunk = match body.chunk(at_least).await {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(_) => {
+                    self.stream.take_in_held();
+                    is_broken = true;
+                    break;
+                }
+            };
+            let now = platform.now_ms();
+            last_heard.set(now);
+            more_is_there = chunk.len() >= CHUNK_BYTES;
+            // What comes with the first text is the response's beginning, which does not show its pace.
+            let spoke_before = text_has_begun;
+            let mut pushed = Ok(());
+            for piece in chunk.chunks(PIECE_BYTES) {
+                if self.stream.work().saturating_sub(slice_began) >= SLICE_WORK {
+                    (slice_began, is_long) = (self.stream.work(), true);
+                    platform.yield_to_others().await;
+                }
+                pushed = self.stream.push(piece, &mut |progress| {
+                    text_has_begun |=
+                        matches!(progress, TextProgress::Text(_) | TextProgress::Replaced(_));
+                    self.observer.on_text(progress);
+                });
+                self.observer.on_output(self.stream.heard_bytes());
+                if pushed.is_err() {
+                    break;
+                }
+            }
+            has_events.set(self.stream.events > 0);
+            self.report().await;
+            pushed.map_err(Cause::Unreadable)?;
+            if pacing != Pacing::AfterPauses {
+                let waited = now.saturating_sub(asked_at);
+                pacing = if spoke_before && waited < endpoint.delta_interval_ms {
+                    Pacing::Joined { last_read: now }
+                } else {
+                    Pacing::AsItComes
+                };
+            }
+        }
+        body.drain();
+        // The end is heard, too: no silence cuts the reading of what has come, whose end can be taken once.
+        last_heard.set(platform.now_ms());
+        has_events.set(true);
+        // A response whose last event has come is whole, however the connection ended behind it.
+        let end = self.end().await.map_err(|fault| match is_broken {
+            true => Cause::BrokenOff,
+            false => Cause::Unreadable(fault),
+        })?;
+        if is_long {
+            // Reading a large output was one piece of work; what becomes of the output is another.
+            platform.yield_to_others().await;
+        }
+        Ok(end)
+    }
+
+    /// Takes the end of a response of which nothing more comes, and passes on the text that only the end has.
+    pub(super) async fn end(&mut self) -> Result<ResponseEnd, StreamFault> {
+        let finished = self.stream.finish();
+        self.report().await;
+        let (progress, end) = finished?;
+        if end.output().is_some() && progress != TextProgress::Nothing {
+            self.observer.on_text(progress);
+        }
+        Ok(end)
+    }
+
+    /// Reads a response object in one piece: the end of the response, if it has ended.
+    pub(super) async fn read_object(&mut self, mut body: P::Body) -> Result<ResponseEnd, Cause> {
+        let (mut object, limit) = (Vec::new(), StreamLimits::RESPONSE.event_bytes);
+        while let Some(chunk) = body.chunk(CHUNK_BYTES).await.map_err(|_| Cause::BrokenOff)? {
+            self.heard.last_heard.set(self.heard.platform.now_ms());
+            object.extend_from_slice(&chunk);
+            if object.len() > limit {
+                return Err(Cause::Unreadable(StreamFault::OutputTooLarge(limit)));
+            }
+        }
+        body.drain();
+        let taken =
+            self.stream.take_object(&object, &mut |progress| self.observer.on_text(progress));
+        self.report().await;
+        taken.map_err(Cause::Unreadable)
+    }
+
+    /// Passes on what the service has reported about the response since the last time.
+    async fn report(&mut self) {
+        if *self.stream.reported() == self.reported {
+            return;
+        }
+        self.reported = self.stream.reported().clone();
+        self.observer.on_report(&self.reported);
+        if self.observer.stores_reports() {
+            self.heard.platform.durable().await;
+        }
+    }
 
     /// Waits before the next read; true when the whole body has come.
-    async fn pause(
-        &self,
-        pacing: &mut Pacing,
-        body: &mut P::Body,
-        observer: &dyn CallObserver,
-    ) -> bool {
+    async fn pause(&self, pacing: &mut Pacing, body: &mut P::Body) -> bool {
+        let LastHeard { platform, endpoint, .. } = self.heard;
         // The silence counts from the last read.
-        let longest = self.endpoint.idle_timeout_ms / 2;
+        let longest = endpoint.idle_timeout_ms / 2;
         let pause = match *pacing {
             Pacing::AsItComes => return false,
             Pacing::AfterPauses => PAUSE_MS.min(longest),
             Pacing::Joined { last_read } => {
-                let next = last_read + self.endpoint.delta_interval_ms.min(longest);
-                next.saturating_sub(self.platform.now_ms())
+                let next = last_read + endpoint.delta_interval_ms.min(longest);
+                next.saturating_sub(platform.now_ms())
             }
         };
         body.gather();
         let watched = poll_fn(|context| match *pacing {
-            Pacing::AfterPauses => observer.poll_watched(context),
+            Pacing::AfterPauses => self.observer.poll_watched(context),
             Pacing::AsItComes | Pacing::Joined { .. } => Poll::Pending,
         });
-        let patience = pin!(self.platform.sleep(pause));
+        let patience = pin!(platform.sleep(pause));
         match select(watched, select(pin!(body.gathered()), patience)).await {
             Either::Left(_) => {
                 *pacing = Pacing::AsItComes;
@@ -258,12 +251,13 @@ impl<P: Platform> Reader<'_, P> {
             Either::Right(_) => false,
         }
     }
+}
 
-    fn event_bytes(&self) -> usize {
-        let (bytes, every_ms) = SIGN_OF_LIFE;
-        let signs = self.endpoint.idle_timeout_ms / every_ms;
-        usize::try_from(signs.saturating_mul(bytes).clamp(1, EVENT_BYTES)).unwrap_or(1)
-    }
+/// The bytes that a read waits for where an event may begin.
+fn event_bytes(endpoint: &Endpoint) -> usize {
+    let (bytes, every_ms) = SIGN_OF_LIFE;
+    let signs = endpoint.idle_timeout_ms / every_ms;
+    usize::try_from(signs.saturating_mul(bytes).clamp(1, EVENT_BYTES)).unwrap_or(1)
 }
 
 /// How the next read of a response is made.

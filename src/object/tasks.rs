@@ -50,15 +50,6 @@ impl TaskKind {
             Self::Cancel | Self::Deletion | Self::Fork => false,
         }
     }
-
-    /// Whether a task is still owed when everything else that the object stores is erased.
-    fn outlives_erasure(self) -> bool {
-        match self {
-            Self::Cancel => true,
-            // An erasure adds that of all responses that are left, whose attempts begin with it.
-            Self::Deletion | Self::Fork | Self::Webhook => false,
-        }
-    }
 }
 
 closed_list! {
@@ -153,25 +144,13 @@ impl<D: Database> Tasks<D> {
 
     /// Adds a task, which is due at once. A task of the kind that waits under the same id stays as it is.
     pub fn add(&self, kind: TaskKind, id: &str, work: &str, now_ms: u64) -> Result<()> {
-        self.insert(kind, id, now_ms, now_ms, 0, work)
-    }
-
-    fn insert(
-        &self,
-        kind: TaskKind,
-        id: &str,
-        created_at: u64,
-        next_at: u64,
-        attempts: u32,
-        work: &str,
-    ) -> Result<()> {
         if !self.is_there()? {
             self.database.execute(TASKS, &[])?;
             self.is_there.set(Some(true));
         }
         let kind = kind.as_str();
-        insert!(self.database, "INSERT OR IGNORE INTO" tasks (state = "'pending'") {
-            kind, id, created_at, next_at, attempts, work,
+        insert!(self.database, "INSERT OR IGNORE INTO" tasks (state = "'pending'", attempts = 0) {
+            kind, id, created_at: now_ms, next_at: now_ms, work,
         })
     }
 
@@ -264,22 +243,13 @@ impl<D: Database> Tasks<D> {
         )
     }
 
-    /// Erases the tasks with the rest of the object's rows, but for those that outlive an erasure: the model service still
-    /// has what was erased.
+    /// Erases the tasks with the rest of the object's rows, but for the cancellations that wait: the model service still
+    /// has what was erased. The deletion of all responses that are left is added by the erasure.
     pub fn erase(&self) -> Result<()> {
-        let mut kept = Vec::new();
-        // What is dropped may be longer than memory: it is not read.
-        for kind in TaskKind::ALL.iter().filter(|kind| kind.outlives_erasure()) {
-            let waiting = "SELECT * FROM tasks WHERE state = 'pending' AND kind = ?";
-            for row in self.rows(waiting, &[kind.as_str().into()])? {
-                kept.push((task(&row)?, row.get("next_at")?));
-            }
-        }
-        self.change("DROP TABLE tasks", &[])?;
-        self.is_there.set(Some(false));
-        for (task, next_at) in kept {
-            let Task { kind, id, created_at, attempts, work } = task;
-            self.insert(kind, &id, created_at, next_at, attempts, &work)?;
+        self.change("DELETE FROM tasks WHERE state <> 'pending' OR kind <> 'cancel'", &[])?;
+        if self.rows("SELECT id FROM tasks LIMIT 1", &[])?.is_empty() {
+            self.change("DROP TABLE tasks", &[])?;
+            self.is_there.set(Some(false));
         }
         Ok(())
     }

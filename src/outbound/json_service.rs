@@ -9,19 +9,9 @@ use crate::catalog::HttpService;
 use crate::ports::{CHUNK_BYTES, HttpMethod, Platform};
 
 /// Posts JSON to a service and returns the JSON text of its response, of at most `longest` bytes as the
-/// service wrote it, with `***` in place of each secret that was sent. `own` headers go before those of the catalog.
+/// service wrote it, with `***` in place of each secret that was sent. `own` headers go before those of the catalog. The
+/// user is the caller's: an object of the tenant's knows of none.
 pub async fn post<P: Platform>(
-    platform: &P,
-    http: &HttpService,
-    own: Vec<(String, String)>,
-    body: String,
-    longest: usize,
-) -> Result<String, ServiceFailure> {
-    post_for(platform, platform.user().map(|user| user.as_str()), http, own, body, longest).await
-}
-
-/// The same for a user whom the calling object, which is the tenant's, does not name.
-pub async fn post_for<P: Platform>(
     platform: &P,
     user: Option<&str>,
     http: &HttpService,

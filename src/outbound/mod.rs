@@ -12,7 +12,7 @@ mod service;
 
 pub use address::{address, retry_after_ms};
 pub use document::fetch_document;
-pub use json_service::{post, post_for, post_to};
+pub use json_service::{post, post_to};
 pub use notification::notify;
 pub use redaction::as_repeated;
 pub use secret_headers::{SecretHeaders, hold_key};

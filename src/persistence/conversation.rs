@@ -169,12 +169,6 @@ impl<D: Database> SessionStore<D> {
 }
 
 impl Entry {
-    /// An entry whose items stand in its row.
-    #[cfg(test)]
-    pub(crate) fn listed(seq: EntrySeq, turn: u64, kind: super::EntryKind, bytes: usize) -> Self {
-        Self { seq, turn, kind, service: None, withheld: false, bytes, kept_parts: 0 }
-    }
-
     /// The number of parts in which its items can be read.
     pub fn parts(&self) -> usize {
         self.kept_parts.max(1)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The place of an entry in the conversation, counted from 1; entries are never moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct EntrySeq(pub(super) u64);
+pub struct EntrySeq(pub u64);
 
 impl EntrySeq {
     /// The place before the first entry.
@@ -20,17 +20,7 @@ impl EntrySeq {
     }
 
     /// The place before this one.
-    pub(super) fn before(self) -> Self {
+    pub(crate) fn before(self) -> Self {
         Self(self.0.saturating_sub(1))
-    }
-
-    /// The place with that number, counted from 1.
-    pub fn at(number: u64) -> Self {
-        Self(number)
-    }
-
-    /// Its number, counted from 1.
-    pub fn number(self) -> u64 {
-        self.0
     }
 }

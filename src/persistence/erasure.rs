@@ -80,8 +80,7 @@ impl<D: Database> SessionStore<D> {
         at_services: StoredAtServices<'_>,
         now: u64,
     ) -> Result<ErasureReceipt> {
-        let has_table = |table: &str| self.has_table(table);
-        let receipt = self.receipt_over(has_table, &session.session_id, files, now)?;
+        let receipt = self.receipt_over(&session.session_id, files, now)?;
         // A turn's row holds its latest model call.
         let latest_calls = self.number("SELECT COUNT(model_call) AS number FROM turns", &[])?;
         let model_calls = latest_calls + receipt.model_calls;
@@ -127,28 +126,16 @@ impl<D: Database> SessionStore<D> {
         has_table(self.database.as_ref(), "responses")
     }
 
-    /// The receipt for a session of a newer form, whose whole storage is to be freed: it counts the rows of the tables
-    /// that this version knows, too.
-    pub(crate) fn receipt_of_newer_form(
+    /// The receipt that counts the rows of the tables that are there, and no responses. For a session of a newer form, whose
+    /// whole storage is to be freed, it is all: the latest model call of each turn stands in the turn's row, where this
+    /// version cannot look.
+    pub(crate) fn receipt_over(
         &self,
         session_id: &SessionId,
         files: u64,
         now: u64,
     ) -> Result<ErasureReceipt> {
-        // The latest model call of each turn stands in the turn's row, where this version cannot look.
-        let has_table = |table: &str| has_table(self.database.as_ref(), table);
-        self.receipt_over(has_table, session_id, files, now)
-    }
-
-    /// The receipt that counts the rows of the tables that are there, and no responses.
-    fn receipt_over(
-        &self,
-        has_table: impl Fn(&str) -> Result<bool>,
-        session_id: &SessionId,
-        files: u64,
-        now: u64,
-    ) -> Result<ErasureReceipt> {
-        let count = |table| match has_table(table)? {
+        let count = |table| match has_table(self.database.as_ref(), table)? {
             true => self.number(&format!("SELECT COUNT(*) AS number FROM {table}"), &[]),
             false => Ok(0),
         };

@@ -229,7 +229,7 @@ pub struct Turn {
     /// When that submission was accepted.
     pub accepted_at: u64,
     /// Whether the row holds the transcript of a model call.
-    pub(super) has_transcript: bool,
+    pub(crate) has_transcript: bool,
 }
 
 impl Turn {
@@ -322,7 +322,7 @@ pub struct Entry {
     /// Length of its items, a JSON array of Responses API items, in bytes.
     pub bytes: usize,
     /// The number of parts of the kept text that its items are; 0 when they stand in its row.
-    pub(super) kept_parts: usize,
+    pub(crate) kept_parts: usize,
 }
 
 /// A mode change, as `GET …/modes` shows it.

@@ -236,7 +236,7 @@ impl<D: Database> SessionStore<D> {
     }
 
     /// Keeps a turn's tool list, which mostly is that of the turn before, and returns its hash.
-    pub(super) fn keep_tools(&self, tools: &str) -> Result<String> {
+    pub(crate) fn keep_tools(&self, tools: &str) -> Result<String> {
         self.keep_again(|memory| &mut memory.tools, tools)
     }
 

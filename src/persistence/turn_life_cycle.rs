@@ -16,35 +16,9 @@ use super::submission_origin::SubmissionOrigin;
 use super::texts;
 use super::webhooks::DueWebhook;
 use super::window::{CompactionRecord, Window};
-use crate::contract::{CallerRecord, CatalogStamp, Result, TurnId, TurnStatus};
+use crate::contract::{CallerRecord, CatalogStamp, Result, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::{Database, insert};
-
-/// A user turn that was accepted.
-pub(crate) struct NewTurn<'a> {
-    /// One more than the newest turn of the session has.
-    pub(crate) ordinal: u64,
-    pub(crate) turn_id: &'a TurnId,
-    /// SHA-256 of the canonical request.
-    pub(crate) fingerprint: &'a str,
-    /// The merged tool list, a JSON array.
-    pub(crate) tools: &'a str,
-    /// What the step adds to the conversation.
-    pub(crate) messages: Vec<NewMessage>,
-    /// The composition trace of its messages, JSON.
-    pub(crate) composition: &'a str,
-    /// Delivery, and all that is known before the first model call.
-    pub(crate) progress: super::TurnProgress,
-    /// When it was accepted, in milliseconds since the epoch.
-    pub(crate) now_ms: u64,
-}
-
-/// A message that joins the conversation.
-pub(crate) struct NewMessage {
-    pub(crate) kind: EntryKind,
-    /// Its one item, JSON.
-    pub(crate) item: String,
-}
 
 /// A model call's output, with its transcript.
 pub(crate) struct ModelOutputRecord<'a> {
@@ -79,26 +53,21 @@ pub struct NewMode {
 }
 
 impl<D: Database> SessionStore<D> {
-    /// Accepts a user turn: from here on it is `running`.
-    pub(crate) fn begin_turn(&self, session: &mut Session, new: NewTurn<'_>) -> Result<Turn> {
+    /// Accepts a user turn: from here on it is `running`. Its messages join the conversation, each the JSON of one item;
+    /// `composition` is their composition trace, JSON.
+    pub(crate) fn begin_turn(
+        &self,
+        session: &mut Session,
+        turn: Turn,
+        system: Option<String>,
+        user: String,
+        composition: &str,
+    ) -> Result<Turn> {
         self.durable_step(|| {
             self.ensure_tables()?;
-            let ordinal = new.ordinal;
-            let turn = Turn {
-                ordinal,
-                turn_id: new.turn_id.clone(),
-                status: TurnStatus::Running,
-                started_at: new.now_ms,
-                updated_at: new.now_ms,
-                attempts: 1,
-                tools: self.keep_tools(new.tools)?,
-                progress: new.progress,
-                fingerprint: new.fingerprint.to_owned(),
-                accepted_at: new.now_ms,
-                has_transcript: false,
-            };
+            let ordinal = turn.ordinal;
             session.open_turn = Some(ordinal);
-            session.updated_at = new.now_ms;
+            session.updated_at = turn.updated_at;
             let session_after = self.save_session_with(session, ordinal)?;
             insert!(self.database, "INSERT INTO" turns {
                 ordinal,
@@ -108,15 +77,16 @@ impl<D: Database> SessionStore<D> {
                 updated_at: turn.updated_at,
                 attempts: turn.attempts,
                 tools: turn.tools.as_str(),
-                composition: texts::to_column(self.database.as_ref(), new.composition)?,
+                composition: texts::to_column(self.database.as_ref(), composition)?,
                 progress: self.progress_column(&turn)?,
                 fingerprint: turn.fingerprint.as_str(),
                 accepted_at: turn.accepted_at,
                 session_after,
             })?;
-            for NewMessage { kind, item } in new.messages {
-                self.append(ordinal, kind, &array_of(item))?;
+            if let Some(system) = system {
+                self.append(ordinal, EntryKind::System, &array_of(system))?;
             }
+            self.append(ordinal, EntryKind::User, &array_of(user))?;
             let mut memory = self.memory.borrow_mut();
             memory.newest_turn = Some(ordinal);
             memory.turn = Some(turn.clone());

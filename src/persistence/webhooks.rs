@@ -6,20 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::SessionStore;
 use super::records::{Turn, to_json};
-use crate::contract::closed_list;
 use crate::contract::{Fault, Result, TurnId};
 use crate::object::{TaskKind, TaskRecord, TaskState};
 use crate::ports::Database;
-
-closed_list! {
-    /// What has become of a message.
-    pub enum WebhookState {
-        Pending = "pending",
-        Delivered = "delivered",
-        /// Given up.
-        Failed = "failed",
-    }
-}
 
 /// A message that is due from now on.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +36,8 @@ pub(crate) struct WebhookMessage {
 pub struct WebhookRecord {
     pub webhook: String,
     pub event: String,
-    pub state: WebhookState,
+    /// What has become of it: `pending`, `delivered`, or `failed` where it was given up.
+    pub state: &'static str,
     pub attempts: u32,
     /// Absent where no attempt got a response.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,9 +116,9 @@ impl<D: Database> SessionStore<D> {
             webhook: place.webhook.to_owned(),
             event: place.event.to_owned(),
             state: match task.state {
-                TaskState::Pending => WebhookState::Pending,
-                TaskState::Done => WebhookState::Delivered,
-                TaskState::GivenUp => WebhookState::Failed,
+                TaskState::Pending => "pending",
+                TaskState::Done => "delivered",
+                TaskState::GivenUp => "failed",
             },
             attempts: task.attempts,
             last_status: task.last_status,

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 use worker::js_sys::{Object, Promise, Uint8Array};
-use worker::web_sys::ReadableStream;
-use worker::worker_sys::{R2Bucket, R2Object, R2ObjectBody, R2Objects};
+use worker::worker_sys::{R2Bucket, R2Objects};
 
 use super::console::write_line;
 use super::object_log::ObjectLog;
@@ -37,7 +36,7 @@ pub(super) struct FileBucket {
 }
 
 /// Why the bucket did not do what it was asked for.
-enum Failure {
+pub(super) enum Failure {
     NoBucket,
     Runtime(JsValue),
 }
@@ -99,46 +98,18 @@ impl FileBucket {
     }
 }
 
-/// The size of a file in the bucket of a jurisdiction, in bytes; `None` where there is no such file.
-pub(super) async fn size_of(
-    env: &Env,
-    of: Option<Jurisdiction>,
-    key: &str,
-) -> Result<Option<u64>, FileFault> {
-    let head = async {
-        let head = settled(&bucket(env, of)?.head(key.to_owned())?).await?;
-        let size = found::<R2Object>(head).map(|object| object.size()).transpose()?;
-        Ok(size.map(|size| size as u64))
-    };
-    head.await.map_err(logged)
-}
-
-/// A range of a file's contents, `None` where there is no such file. Offset and length are in bytes.
-pub(super) async fn contents_of(
-    env: &Env,
-    of: Option<Jurisdiction>,
-    key: &str,
-    offset: u64,
-    length: u64,
-) -> Result<Option<ReadableStream>, FileFault> {
-    let get = async {
-        let options = to_js(&json!({ "range": { "offset": offset, "length": length } }))?;
-        let got = settled(&bucket(env, of)?.get(key.to_owned(), options)?).await?;
-        Ok(found::<R2ObjectBody>(got).map(|object| object.body()).transpose()?)
-    };
-    get.await.map_err(logged)
-}
-
 /// What the bucket has of a key; `None` where it has nothing.
-fn found<T: JsCast>(answered: JsValue) -> Option<T> {
+pub(super) fn found<T: JsCast>(answered: JsValue) -> Option<T> {
     (!answered.is_null()).then(|| answered.unchecked_into())
 }
 
-fn logged(failure: Failure) -> FileFault {
+/// Logs a failure that no object has, and returns what it is to others.
+pub(super) fn logged(failure: Failure) -> FileFault {
     failure.logged(|line| write_line(&line))
 }
 
-fn bucket(env: &Env, of: Option<Jurisdiction>) -> Result<R2Bucket, Failure> {
+/// The bucket of a jurisdiction.
+pub(super) fn bucket(env: &Env, of: Option<Jurisdiction>) -> Result<R2Bucket, Failure> {
     binding(env, binding_of(of)).map(JsCast::unchecked_into).ok_or(Failure::NoBucket)
 }
 

@@ -1,18 +1,21 @@
 //! The Worker's bindings and one request, as the [`Gateway`] of the front door.
 
+use serde_json::json;
 use wasm_bindgen::JsCast;
 use worker::Env;
 use worker::web_sys::{ReadableStream, Request, Response};
+use worker::worker_sys::{R2Object, R2ObjectBody};
 
 use super::bindings::plain::Stub;
 use super::console::write_line;
 use super::durable_object::{ask, offers};
-use super::file_bucket::{contents_of, size_of};
+use super::file_bucket::{bucket, found, logged};
 use super::machine::machine;
 use super::promise::settled;
 use super::received_body::ReceivedBody;
 use super::request_head::ReceivedHead;
 use super::signatures::check;
+use super::values::to_js;
 use super::variables::binding;
 use crate::contract::{Fault, Result};
 use crate::encoding::Jurisdiction;
@@ -68,20 +71,30 @@ impl Gateway for WorkerGateway<'_> {
 
     async fn file_size(
         &self,
-        bucket: Option<Jurisdiction>,
+        of: Option<Jurisdiction>,
         key: &str,
     ) -> Result<Option<u64>, FileFault> {
-        size_of(self.env, bucket, key).await
+        let head = async {
+            let head = settled(&bucket(self.env, of)?.head(key.to_owned())?).await?;
+            let size = found::<R2Object>(head).map(|object| object.size()).transpose()?;
+            Ok(size.map(|size| size as u64))
+        };
+        head.await.map_err(logged)
     }
 
     async fn file_contents(
         &self,
-        bucket: Option<Jurisdiction>,
+        of: Option<Jurisdiction>,
         key: &str,
         offset: u64,
         length: u64,
     ) -> Result<Option<ReadableStream>, FileFault> {
-        contents_of(self.env, bucket, key, offset, length).await
+        let get = async {
+            let options = to_js(&json!({ "range": { "offset": offset, "length": length } }))?;
+            let got = settled(&bucket(self.env, of)?.get(key.to_owned(), options)?).await?;
+            Ok(found::<R2ObjectBody>(got).map(|object| object.body()).transpose()?)
+        };
+        get.await.map_err(logged)
     }
 
     async fn page_file(&self, path: &str) -> Option<Response> {

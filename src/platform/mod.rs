@@ -20,7 +20,7 @@
 //! | `received_body` | the body of a request that is received to `ports::Upload` |
 //! | `request_body` | `ports::RequestBody` to the body of a request that is sent |
 //! | `fetch` | `ports::HttpRequest` to the runtime's `fetch`, and its body to `ports::ResponseBody` |
-//! | `file_bucket` | reads and writes of files to R2 |
+//! | `file_bucket` | the buckets of files to R2, and the files that an object keeps and erases |
 //! | `signatures` | the runtime's WebCrypto to checks of signatures |
 //! | `byte_stream` | the runtime's byte streams to vectors |
 //! | `promise` | the runtime's promises to futures |

@@ -29,9 +29,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                     continue;
                 }
                 Err(FileFailure::NoPlace) => UserWarning::NoPlaceForPictures,
-                Err(FileFailure::Malformed(_) | FileFailure::NotKept) => {
-                    UserWarning::PictureNotKept
-                }
+                Err(_) => UserWarning::PictureNotKept,
             };
             warning.add_once(&mut progress.user_warnings);
         }

@@ -11,7 +11,7 @@ use crate::composition::{ChunksEnd, RecomposedMessage, RetrievedMaterial, add_re
 use crate::contract::{Fault, Result, UserTurn};
 use crate::persistence::{EntryKind, PendingRetrieval};
 use crate::ports::{Database, Platform, within};
-use crate::retrieval::{RetrievalQuery, RetrievalTarget, query_of, retrieve};
+use crate::retrieval::{RetrievalQuery, RetrievalTarget, retrieve};
 use crate::tracing::TurnRetrieval;
 
 /// The retrieval that a new turn's message waits for; `None` without a workspace or an instruction, and
@@ -22,13 +22,12 @@ pub(super) fn pending_retrieval(
     chunks_end: ChunksEnd,
 ) -> Option<PendingRetrieval> {
     agent.filter(|agent| agent.retrieval.source != RetrievalSource::None)?;
-    let (workspace, query) = query_of(request)?;
     Some(PendingRetrieval {
-        workspace_id: workspace.to_owned(),
-        query: query.query.to_owned(),
-        rag_scope: query.rag_scope.cloned(),
-        repo: query.repo.map(str::to_owned),
-        language: query.language.map(str::to_owned),
+        workspace_id: request.workspace_id.clone()?,
+        query: request.instruction.clone()?,
+        rag_scope: request.rag_scope.clone(),
+        repo: request.repo.clone(),
+        language: request.language.clone(),
         chunks: chunks_end.chunks,
         blocks: chunks_end.blocks,
     })

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use super::model_call::{Transcript, estimate_cost, keep_to_budget};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::composition::compose_steer;
-use crate::contract::{Progress, Result, SteerId, SteerStep, UserWarning};
+use crate::contract::{Progress, Result, SteerStep, UserWarning};
 use crate::persistence::{Session, SessionStore, Turn, UnplacedSteer};
 use crate::ports::{Database, Platform};
 
@@ -30,22 +30,22 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let RunningTurn { session, turn, live_text, .. } = running;
         let unplaced = self.store.unplaced_steers(turn)?;
         let steers = self.store.count_steers(turn);
-        let mut composed = ComposedSteers::default();
+        let (mut ids, mut messages) = (Vec::new(), Vec::new());
         if steers.placed > steers.delivered {
             // The turn had failed before a call of it took them.
             let kept = self.store.steers(turn)?.into_iter();
             let kept = kept.filter(|steer| steer.seq.is_some() && steer.delivered.is_none());
-            composed.ids.extend(kept.map(|steer| steer.steer_id));
+            ids.extend(kept.map(|steer| steer.steer_id));
         }
         for steer in unplaced {
             if steers.undelivered_bytes() > SLICE_BYTES {
                 self.platform.yield_to_others().await;
             }
-            composed.add(&steer, session, turn)?;
+            messages.push(composed(&steer, session, turn)?);
+            ids.push(steer.steer_id);
         }
         let now = self.platform.now_ms();
         let before = turn.progress.steers.delivered;
-        let ComposedSteers { ids, messages } = composed;
         self.store.durable_step(|| {
             self.store.place_steers(turn, messages)?;
             self.store.deliver_steers(turn, steers.accepted_bytes, now)
@@ -116,28 +116,18 @@ fn place_steers<D: Database>(
     session: &Session,
     turn: &mut Turn,
 ) -> Result<()> {
-    let mut composed = ComposedSteers::default();
+    let mut messages = Vec::new();
     for steer in store.unplaced_steers(turn)? {
-        composed.add(&steer, session, turn)?;
+        messages.push(composed(&steer, session, turn)?);
     }
-    store.place_steers(turn, composed.messages)
+    store.place_steers(turn, messages)
 }
 
-/// Steers as messages of the conversation.
-#[derive(Default)]
-struct ComposedSteers {
-    ids: Vec<SteerId>,
-    messages: Vec<(u32, String)>,
-}
-
-impl ComposedSteers {
-    fn add(&mut self, steer: &UnplacedSteer, session: &Session, turn: &mut Turn) -> Result<()> {
-        let (message, warnings) = compose_steer(&steer.content, &session.mode)?;
-        for warning in warnings {
-            UserWarning::add_text_once(warning, &mut turn.progress.user_warnings);
-        }
-        self.messages.push((steer.position, message));
-        self.ids.push(steer.steer_id.clone());
-        Ok(())
+/// A steer as a message of the conversation, with its place among the turn's steers.
+fn composed(steer: &UnplacedSteer, session: &Session, turn: &mut Turn) -> Result<(u32, String)> {
+    let (message, warnings) = compose_steer(&steer.content, &session.mode)?;
+    for warning in warnings {
+        UserWarning::add_text_once(warning, &mut turn.progress.user_warnings);
     }
+    Ok((steer.position, message))
 }

@@ -27,9 +27,8 @@ use crate::encoding::sha256_hex;
 use crate::identity::ForwardedCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
-    Call, ContextChange, Contexts, Entry, EntryKind, NewContexts, NewMessage, NewMode,
-    NewSubmission, NewTurn, OpenCalls, Session, SessionStore, StoredSchema, Turn, TurnProgress,
-    TurnTrace,
+    Call, ContextChange, Contexts, Entry, EntryKind, NewContexts, NewMode, NewSubmission,
+    OpenCalls, Session, SessionStore, StoredSchema, Turn, TurnProgress, TurnTrace,
 };
 use crate::ports::Database;
 use crate::server_tools::FileSources;
@@ -151,8 +150,7 @@ fn store_turn<D: Database>(
             let schema = store.keep_text(brought.schema.as_raw().get())?;
             Ok::<_, Fault>(StoredSchema { name: brought.name.clone(), schema })
         });
-        let brought = new.request.solution_context_text.as_deref();
-        let solution_context = match brought {
+        let solution_context = match new.request.solution_context_text.as_deref() {
             Some("") => Some(String::new()),
             brought => brought.map(|text| store.keep_text(text)).transpose()?,
         };
@@ -172,37 +170,37 @@ fn store_turn<D: Database>(
             let contexts = NewContexts { contexts, boot_message: system.take() };
             store.go_on_under(&mut session, contexts, new.ordinal)?;
         }
-        let system = system.map(|item| NewMessage { kind: EntryKind::System, item });
-        let user = NewMessage { kind: EntryKind::User, item: messages.user };
-        store.begin_turn(
-            &mut session,
-            NewTurn {
-                ordinal: new.ordinal,
-                turn_id: &new.request.turn_id,
-                fingerprint: new.fingerprint,
-                tools: &json_text("A part of the turn", &composed.tools)?,
-                messages: system.into_iter().chain([user]).collect(),
-                composition: &json_text("A part of the turn", &messages.trace)?,
-                progress: TurnProgress {
-                    streaming: new.request.streaming,
-                    tool_choice: new.request.tool_choice_name.clone(),
-                    received_tools,
-                    output_schema: output_schema.transpose()?,
-                    solution_context,
-                    context_changed,
-                    user_warnings: messages.user_warnings,
-                    warnings: composed.warnings,
-                    origin: new.origin.to_owned(),
-                    retrieval,
-                    caller: new.caller.caller.clone(),
-                    catalog: Some(new.stamp.clone()),
-                    turn_tokens: new.caller.grants.turn_tokens,
-                    trace: TurnTrace { caller: new.trace.cloned(), id: None },
-                    ..TurnProgress::default()
-                },
-                now_ms: new.now_ms,
+        let turn = Turn {
+            ordinal: new.ordinal,
+            turn_id: new.request.turn_id.clone(),
+            status: TurnStatus::Running,
+            started_at: new.now_ms,
+            updated_at: new.now_ms,
+            attempts: 1,
+            tools: store.keep_tools(&json_text("A part of the turn", &composed.tools)?)?,
+            progress: TurnProgress {
+                streaming: new.request.streaming,
+                tool_choice: new.request.tool_choice_name.clone(),
+                received_tools,
+                output_schema: output_schema.transpose()?,
+                solution_context,
+                context_changed,
+                user_warnings: messages.user_warnings,
+                warnings: composed.warnings,
+                origin: new.origin.to_owned(),
+                retrieval,
+                caller: new.caller.caller.clone(),
+                catalog: Some(new.stamp.clone()),
+                turn_tokens: new.caller.grants.turn_tokens,
+                trace: TurnTrace { caller: new.trace.cloned(), id: None },
+                ..TurnProgress::default()
             },
-        )
+            fingerprint: new.fingerprint.to_owned(),
+            accepted_at: new.now_ms,
+            has_transcript: false,
+        };
+        let composition = json_text("A part of the turn", &messages.trace)?;
+        store.begin_turn(&mut session, turn, system, messages.user, &composition)
     })?;
     Ok(StartedTurn { turn, tools: Some(composed.tools), waited_ms: None })
 }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::bounded_list::BoundedList;
 use super::output_item::ItemKind;
-use crate::json::{BorrowedText, from_object};
+use crate::json::{from_object, text_of};
 
 /// A call of a hosted tool, without what it was asked and what it found.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -94,7 +94,8 @@ pub fn pictures(item: &RawValue) -> Vec<Picture<'_>> {
     let Ok(View { kind, result, outputs }) = from_object(item.get()) else { return Vec::new() };
     match kind.as_ref() {
         "image_generation_call" => {
-            let result = result.and_then(text).filter(|text| !text.is_empty());
+            let result = result.and_then(|result| text_of(result.get()));
+            let result = result.filter(|text| !text.is_empty());
             result.map(Picture::Given).into_iter().collect()
         }
         "code_interpreter_call" => outputs.map(pictures_of_code).unwrap_or_default(),
@@ -132,10 +133,6 @@ impl<'a> Picture<'a> {
             (None, _) => Self::Elsewhere,
         }
     }
-}
-
-fn text(member: &RawValue) -> Option<Cow<'_, str>> {
-    serde_json::from_str(member.get()).map(|BorrowedText(text)| text).ok()
 }
 
 #[cfg(test)]

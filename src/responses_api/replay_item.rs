@@ -298,16 +298,9 @@ struct Reasoning {
 }
 
 #[derive(Deserialize, Serialize)]
-struct Summary {
-    #[serde(rename = "type")]
-    kind: SummaryKind,
-    text: String,
-}
-
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum SummaryKind {
-    SummaryText,
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Summary {
+    SummaryText { text: String },
 }
 
 #[cfg(test)]

@@ -67,26 +67,17 @@ impl ResponseEnd {
     }
 }
 
-/// A response object in one piece, of a response that has ended.
-pub(super) struct StandingResponse<'a> {
-    pub(super) status: TerminalStatus,
-    pub(super) object: &'a RawValue,
-}
-
-impl<'a> StandingResponse<'a> {
-    /// Reads the object's status; [`StreamFault::Unfinished`] for a response that goes on, [`StreamFault::EndedEarly`] for
-    /// a body that is cut.
-    pub(super) fn read(body: &'a [u8]) -> Result<Self, StreamFault> {
-        let fault = |is_cut| match is_cut {
-            true => StreamFault::EndedEarly,
-            false => StreamFault::Malformed("a JSON answer"),
-        };
-        let body = std::str::from_utf8(body).map_err(|error| fault(error.error_len().is_none()))?;
-        let object: &RawValue =
-            serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
-        let view = ResponseView::read(object, &mut ResponseFacts::default())?;
-        Ok(Self { status: status_of(&view)?, object })
-    }
+/// A response object in one piece, of a response that has ended, with its status; [`StreamFault::Unfinished`] for a
+/// response that goes on, [`StreamFault::EndedEarly`] for a body that is cut.
+pub(super) fn standing_response(body: &[u8]) -> Result<(TerminalStatus, &RawValue), StreamFault> {
+    let fault = |is_cut| match is_cut {
+        true => StreamFault::EndedEarly,
+        false => StreamFault::Malformed("a JSON answer"),
+    };
+    let body = std::str::from_utf8(body).map_err(|error| fault(error.error_len().is_none()))?;
+    let object: &RawValue = serde_json::from_str(body).map_err(|error| fault(error.is_eof()))?;
+    let view = ResponseView::read(object, &mut ResponseFacts::default())?;
+    Ok((status_of(&view)?, object))
 }
 
 fn status_of(response: &ResponseView<'_>) -> Result<TerminalStatus, StreamFault> {

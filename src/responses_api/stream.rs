@@ -9,7 +9,7 @@ use super::accumulator::ResponseAccumulator;
 use super::event::ResponseEvent;
 use super::event_order::EventOrder;
 use super::ordered_text::TextProgress;
-use super::response_end::{ResponseEnd, StandingResponse};
+use super::response_end::{ResponseEnd, standing_response};
 use super::response_facts::ResponseFacts;
 use super::split_character::SplitCharacter;
 use crate::encoding::{SseDecoder, SseEvent, SseFault};
@@ -110,7 +110,7 @@ impl ResponseStream {
     ) -> Result<ResponseEnd, StreamFault> {
         self.accumulator.reported.read_object(&String::from_utf8_lossy(body));
         check_id(self.read_on.as_ref(), &mut self.accumulator.reported)?;
-        let StandingResponse { status, object } = StandingResponse::read(body)?;
+        let (status, object) = standing_response(body)?;
         let progress = self.accumulator.apply(ResponseEvent::Terminal(status, object))?;
         if progress != TextProgress::Nothing {
             hear(progress);

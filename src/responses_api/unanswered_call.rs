@@ -3,30 +3,23 @@
 //! Source: the published request schema, whose calls and their outputs are joined by `call_id`; the live API refuses to
 //! continue a response in which a call lacks its output (`No tool output found for custom tool call …`).
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::output_item::ItemKind;
-use crate::json::from_object;
-
-#[derive(Deserialize)]
-struct Joined<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Cow<'a, str>,
-    #[serde(default, borrow)]
-    call_id: Option<Cow<'a, str>>,
-}
+use crate::json::{first_member, text_of};
 
 /// Whether a response holds a call for which neither the response itself has an output nor this product will make one:
 /// of any kind but a function call. No request can continue such a response.
 pub fn holds_unanswered_call(items: &[Box<RawValue>]) -> bool {
     let (mut called, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for item in items.iter().filter(|item| ItemKind::of(item).is_hosted()) {
-        let Ok(Joined { kind, call_id }) = from_object::<Joined<'_>>(item.get()) else { continue };
-        let Some(id) = call_id.filter(|id| !id.is_empty()) else { continue };
+        let text = |name: &str| first_member(item.get(), name).and_then(text_of);
+        let (Some(kind), Some(id)) = (text("type"), text("call_id")) else { continue };
+        if id.is_empty() {
+            continue;
+        }
         match kind.ends_with("_output") {
             true => answered.insert(id),
             false => called.insert(id),

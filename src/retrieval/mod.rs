@@ -25,7 +25,7 @@ pub use index::{
 };
 pub use search::Search;
 pub use turn_retrieval::{
-    OmittedChunk, RetrievalQuery, RetrievalTarget, Retrieved, query_of, read_turn_search, retrieve,
+    OmittedChunk, RetrievalQuery, RetrievalTarget, Retrieved, read_turn_search, retrieve,
 };
 pub use vectors::{EmbeddedQuestion, EmbeddingOutcome, EmbeddingService, Question, QuestionVector};
 pub use work_budget::{Work, WorkBudget, budget_of};

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use super::Chunk;
 use super::index::SCOPE_KEY_UNKNOWN;
 use crate::catalog::{Retrieval, RetrievalSource};
-use crate::contract::{RagScope, UserId, UserTurn, Warning, relative_path_problem};
+use crate::contract::{RagScope, UserId, Warning, relative_path_problem};
 use crate::encoding::{language_of, sparse_object};
 use crate::json::{Object, first_member, from_object, with_whole_characters};
 use crate::object::asked_again;
-use crate::outbound::post_for;
+use crate::outbound::post;
 use crate::ports::{ObjectQuestion, Platform, object_name};
 
 /// The longest response of a retrieval service, in bytes.
@@ -68,18 +68,6 @@ pub struct RetrievalTarget<'a> {
     pub user: Option<&'a UserId>,
 }
 
-/// The workspace and the query of a turn; `None` without a workspace or an instruction.
-pub fn query_of(turn: &UserTurn) -> Option<(&str, RetrievalQuery<'_>)> {
-    let query = RetrievalQuery {
-        query: turn.instruction.as_deref()?,
-        rag_scope: turn.rag_scope.as_ref(),
-        repo: turn.repo.as_deref(),
-        language: turn.language.as_deref(),
-        ..RetrievalQuery::default()
-    };
-    Some((turn.workspace_id.as_deref()?, query))
-}
-
 /// Asks for chunks of a workspace, for a turn with an agent context.
 pub async fn retrieve<P: Platform>(
     platform: &P,
@@ -121,16 +109,8 @@ async fn request<P: Platform>(
         RetrievalSource::Http(http) => {
             let query = RetrievalQuery { workspace_id: Some(workspace), ..query };
             let body = serde_json::to_string(&query).ok()?;
-            let response = post_for(
-                platform,
-                user.map(UserId::as_str),
-                http,
-                Vec::new(),
-                body,
-                MAX_RESPONSE_BYTES,
-            )
-            .await
-            .ok()?;
+            let (user, own) = (user.map(UserId::as_str), Vec::new());
+            let response = post(platform, user, http, own, body, MAX_RESPONSE_BYTES).await.ok()?;
             Some(Retrieved { chunks: chunks_of_service(&response)?, ..Retrieved::default() })
         }
     }

@@ -111,7 +111,8 @@ pub(super) async fn call<P: Platform>(
     let parent = trace.map(|trace| (TRACE_PARENT.to_owned(), trace.parent.clone()));
     let state = trace.and_then(|trace| Some((TRACE_STATE.to_owned(), trace.state.clone()?)));
     let own = parent.into_iter().chain(state).collect();
-    Ok(post(platform, &tool.http, own, body, MAX_RESPONSE_BYTES).await?)
+    let user = platform.user().map(UserId::as_str);
+    Ok(post(platform, user, &tool.http, own, body, MAX_RESPONSE_BYTES).await?)
 }
 
 fn as_json<S: Serializer>(text: &&str, serializer: S) -> Result<S::Ok, S::Error> {

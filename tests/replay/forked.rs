@@ -30,7 +30,7 @@ pub fn fork_before(bed: &Bed, bundle: &Bundle, services: &Services, place: usize
     let window = bed.disk.session().map(|session| session["state"]["window"].clone());
     let sends_earlier = |from: u64| {
         let mut sent = next.into_iter().flat_map(|call| &call.input);
-        sent.any(|run| run.last.number() > 1 && run.first.number() < from)
+        sent.any(|run| run.last.0 > 1 && run.first.0 < from)
     };
     if window.and_then(|window| window["from"].as_u64()).is_some_and(sends_earlier) {
         // Another agent context is sent what an item of the parent's service stands for.
@@ -39,7 +39,7 @@ pub fn fork_before(bed: &Bed, bundle: &Bundle, services: &Services, place: usize
     let first = bundle.turns.first();
     let entries = first.into_iter().flat_map(|turn| &turn.conversation);
     for prompt in entries.filter(|entry| entry.kind == EntryKind::System).skip(1) {
-        let (seq, items) = (prompt.sequence.number(), prompt.items.get().replace('\'', "''"));
+        let (seq, items) = (prompt.sequence.0, prompt.items.get().replace('\'', "''"));
         bed.disk.write(&format!(
             "INSERT INTO conversation (seq, turn, kind, entry_state, items)
              VALUES ({seq}, 1, 'system', 'kept', '{items}')"
@@ -65,7 +65,7 @@ pub fn leave_gap(bed: &Bed, bundle: &Bundle, place: usize) {
     }
     let newest = bed.disk.read("SELECT MAX(seq) AS seq FROM conversation");
     let newest = newest.first().and_then(|row| row["seq"].as_u64()).unwrap_or(0);
-    let places = bundle.turns[place].conversation.iter().map(|entry| entry.sequence.number());
+    let places = bundle.turns[place].conversation.iter().map(|entry| entry.sequence.0);
     let next = places.filter(|place| *place > newest).min();
     if let Some(before) = next.map(|next| next - 1).filter(|before| *before > newest) {
         // It belongs to no turn: nothing shows it, and nothing sends it.

@@ -38,11 +38,7 @@ impl fmt::Display for NotRebuilt {
             }
             Self::ChangedText(hash) => write!(f, "cannot be rebuilt: the text {hash} was changed"),
             Self::MissingEntry(seq) => {
-                write!(
-                    f,
-                    "cannot be rebuilt: the export lacks entry {} of the conversation",
-                    seq.number()
-                )
+                write!(f, "cannot be rebuilt: the export lacks entry {} of the conversation", seq.0)
             }
             Self::Unreadable(what) => write!(f, "cannot be rebuilt: {what} cannot be read"),
             Self::Differs(how) => write!(f, "differs from the body that was sent: {how}"),
@@ -92,15 +88,15 @@ fn text<'a>(bundle: &'a Bundle, hash: &str) -> Result<&'a str, NotRebuilt> {
 fn input(bundle: &Bundle, call: &ModelCall) -> Result<String, NotRebuilt> {
     let mut sent = Vec::new();
     for run in &call.input {
-        for place in run.first.number()..=run.last.number() {
-            let seq = EntrySeq::at(place);
+        for place in run.first.0..=run.last.0 {
+            let seq = EntrySeq(place);
             let entry = bundle.entry(seq).ok_or(NotRebuilt::MissingEntry(seq))?;
             sent.push((entry, run.sending_of(entry.kind)));
         }
     }
     let mut items = Vec::new();
     for (number, (entry, sending)) in sent.iter().enumerate() {
-        let place = entry.sequence.number();
+        let place = entry.sequence.0;
         let unreadable = || NotRebuilt::Unreadable(format!("entry {place} of the conversation"));
         if *sending == (Sending { form: SentForm::AsStored, foreign: false }) {
             let stored = entry.items.get();
@@ -131,7 +127,7 @@ fn difference(call: &ModelCall, body: &str, input: &str, tools: &str) -> String 
     let entries: Vec<String> = call
         .input
         .iter()
-        .map(|sent| match (sent.first.number(), sent.last.number()) {
+        .map(|sent| match (sent.first.0, sent.last.0) {
             (first, last) if first == last => first.to_string(),
             (first, last) => format!("{first} to {last}"),
         })

@@ -249,8 +249,8 @@ impl Rerun {
     }
 
     fn restore_entry(&self, place: u64, entry: &BundledEntry) {
-        if place != entry.sequence.number() {
-            let recorded = entry.sequence.number();
+        if place != entry.sequence.0 {
+            let recorded = entry.sequence.0;
             self.services.find(format!("entry {recorded} of the conversation is entry {place}"));
         }
         let items = match entry.items.get() {
@@ -403,7 +403,7 @@ fn told(turn: &BundledTurn) -> Vec<(&'static str, String)> {
         told.push(("an outcome", format!("{:?} {outcome}", submission.http_status)));
     }
     for entry in &turn.conversation {
-        let (seq, kind) = (entry.sequence.number(), entry.kind.as_str());
+        let (seq, kind) = (entry.sequence.0, entry.kind.as_str());
         let items = entry.items.get();
         told.push((
             "an entry of its conversation",

@@ -315,8 +315,8 @@ fn the_entries_of_a_long_conversation_are_listed_some_at_once() {
     );
     let store = SessionStore::new(bed.disk.database());
     bed.disk.watch();
-    let entries = store.entries_after(EntrySeq::at(100)).unwrap();
-    let places: Vec<u64> = entries.iter().map(|entry| entry.seq.number()).collect();
+    let entries = store.entries_after(EntrySeq(100)).unwrap();
+    let places: Vec<u64> = entries.iter().map(|entry| entry.seq.0).collect();
     assert_eq!(places, (101..=2100).collect::<Vec<_>>());
     assert!(bed.disk.statements().values().all(|cost| cost.most_rows <= 1_000));
 }

@@ -12,7 +12,7 @@ use crate::entry::request::{RequestHead, decoded};
 use crate::entry::response::credential_expired;
 use crate::entry::route::{Route, TurnRoute, query_members};
 use crate::identity::{
-    ALL_TENANTS, Caller, Presented, Providers, Refusal, Ticket, TicketKeys, TokenCheck,
+    ALL_TENANTS, Caller, Credential, Presented, Providers, Refusal, TicketKeys, TokenCheck,
 };
 use crate::ports::{Gateway, LoggedUsers};
 
@@ -33,12 +33,6 @@ pub(super) struct Credentials {
     /// `None` without providers. Where they are malformed, their fault is the answer to every token.
     tokens: Option<Result<TokenCheck>>,
     pub(super) users: LoggedUsers,
-}
-
-/// A caller who was let in, with the ticket that was shown.
-pub(super) struct Admitted {
-    pub(super) caller: Caller,
-    pub(super) ticket: Option<Box<Ticket>>,
 }
 
 /// The faults of a request, and its caller once the credential is known.
@@ -103,26 +97,25 @@ impl Credentials {
         head: &RequestHead<'_>,
         origins: &AllowedOrigins,
         now_ms: u64,
-    ) -> Result<Admitted, Refused> {
+    ) -> Result<Caller, Refused> {
         self.admit_open(head, origins)?;
         let authorization = head.header("Authorization");
         let presented = Presented::of(authorization.as_deref());
-        let of_key = |caller| {
-            let caller = for_user(head, of_tenant(head, caller)?)?;
-            Ok(Admitted { caller, ticket: None })
-        };
+        let of_key = |caller| Ok(for_user(head, of_tenant(head, caller)?)?);
         if let Some(ticket) = query_members(head.target(), "Ticket").next() {
-            let admitted = self.admit_ticket(head, &decoded(ticket)?, now_ms)?;
-            let may_stand = admitted.ticket.as_ref().is_some_and(|t| t.may_stand_in_a_url(now_ms));
-            return if may_stand { Ok(admitted) } else { Err(unauthenticated(NOT_FOR_A_URL)) };
+            let caller = self.admit_ticket(head, &decoded(ticket)?, now_ms)?;
+            let may_stand = matches!(
+                &caller.credential,
+                Credential::Ticket(ticket) if ticket.may_stand_in_a_url(now_ms)
+            );
+            return if may_stand { Ok(caller) } else { Err(unauthenticated(NOT_FOR_A_URL)) };
         }
         match (presented, &self.keyring, &self.tokens) {
             (Presented::Ticket(ticket), ..) => self.admit_ticket(head, ticket, now_ms),
             (Presented::Token(token), _, Some(tokens)) => {
                 let tokens = tokens.as_ref().map_err(Fault::clone)?;
                 let verified = tokens.verify(gateway, token).boxed_local().await;
-                let caller = for_user(head, verified.map_err(refused_token)?)?;
-                Ok(Admitted { caller, ticket: None })
+                Ok(for_user(head, verified.map_err(refused_token)?)?)
             }
             (_, None, _) => of_key(Caller::local()),
             (Presented::Key(key), Some(keyring), _) => {
@@ -148,7 +141,7 @@ impl Credentials {
         head: &RequestHead<'_>,
         text: &str,
         now_ms: u64,
-    ) -> Result<Admitted, Refused> {
+    ) -> Result<Caller, Refused> {
         let verified = self.tickets.verify(text);
         let ticket = verified.map_err(unauthenticated)?;
         if ticket.is_late(now_ms) {
@@ -160,8 +153,7 @@ impl Credentials {
         {
             return Err(unauthenticated("ticket: origin"));
         }
-        let caller = for_user(head, ticket.clone().caller())?;
-        Ok(Admitted { caller, ticket: Some(Box::new(ticket)) })
+        Ok(for_user(head, Caller::with_ticket(ticket))?)
     }
 }
 

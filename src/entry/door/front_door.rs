@@ -10,7 +10,7 @@ use serde_json::json;
 use super::addressee::addressee;
 use super::body_room::{BodyRoom, HeldBody, LONGEST_BYTES};
 use super::body_shares::Owner;
-use super::credentials::{Admitted, Credentials, Refused, refuse_ticket_in_url, warn};
+use super::credentials::{Credentials, Refused, refuse_ticket_in_url, warn};
 use super::cross_origin::{AllowedOrigins, permitted_headers};
 use super::file_download::download;
 use super::health::Health;
@@ -149,17 +149,17 @@ impl FrontDoor {
             | Route::Turn(..)
             | Route::User(..)
             | Route::Workspace(..) => {
-                let mut admitted =
+                let mut caller =
                     self.credentials.admit(gateway, head, &self.origins, received_at).await?;
                 let tenants = self.tenants.as_ref().map_err(Fault::clone)?;
-                let held = hold_to_terms(gateway, tenants, &mut admitted.caller);
+                let held = hold_to_terms(gateway, tenants, &mut caller);
                 let arrival = Arrival { head, id, received_at };
                 let response = match held {
-                    Ok(()) => self.serve(&arrival, gateway, &admitted, &found).await,
+                    Ok(()) => self.serve(&arrival, gateway, &caller, &found).await,
                     Err(fault) => Err(fault.into()),
                 };
                 return response.map_err(|faults| Refused {
-                    caller: Some(Box::new(admitted.caller)),
+                    caller: Some(Box::new(caller)),
                     faults,
                     reason: None,
                 });
@@ -190,12 +190,11 @@ impl FrontDoor {
         &self,
         arrival: &Arrival<'_>,
         gateway: &G,
-        admitted: &Admitted,
+        caller: &Caller,
         found: &Found,
     ) -> Result<FrontResponse<G>, Vec<Fault>> {
         let Arrival { head, id, received_at } = *arrival;
         let Found { endpoint, route } = found;
-        let caller = &admitted.caller;
         keep_to_rate(gateway, caller).await?;
         let deployment = self.deployment.as_ref().map_err(Fault::clone)?;
         let body = if endpoint.has_body {
@@ -206,7 +205,7 @@ impl FrontDoor {
         if let (Route::Tickets, Some(body)) = (route, &body) {
             refuse_revoked(gateway, caller).await?;
             let minting = |body: &[u8]| {
-                mint_ticket(arrival, gateway, &self.credentials, admitted, endpoint.needs, body)
+                mint_ticket(arrival, gateway, &self.credentials, caller, endpoint.needs, body)
             };
             return body.read(minting)?.map(FrontResponse::Own);
         }

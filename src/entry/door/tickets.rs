@@ -3,14 +3,14 @@
 
 use serde_json::json;
 
-use super::credentials::{Admitted, Credentials};
+use super::credentials::Credentials;
 use crate::contract::{ErrorCode, Fault, InvokeResult, Result, parse_ticket_request};
 use crate::encoding::hex;
 use crate::entry::logged_caller::logged;
 use crate::entry::request::RequestHead;
 use crate::entry::request_id::RequestId;
 use crate::entry::response::Response;
-use crate::identity::{Credential, Needs, Subject, TicketSource, mint};
+use crate::identity::{Caller, Needs, Subject, mint};
 use crate::ports::Gateway;
 
 /// A client's request as it came to the door.
@@ -26,25 +26,17 @@ pub(super) fn mint_ticket<G: Gateway>(
     arrival: &Arrival<'_>,
     gateway: &G,
     credentials: &Credentials,
-    admitted: &Admitted,
+    caller: &Caller,
     needs: Option<Needs>,
     body: &[u8],
 ) -> Result<Response<G::Contents>, Vec<Fault>> {
-    let Admitted { caller, ticket } = admitted;
     needs.map_or(Ok(()), |needs| caller.permit(&needs, Subject::Nothing))?;
-    let source = match (ticket, &caller.credential) {
-        (Some(ticket), _) => TicketSource::Ticket(ticket.clone()),
-        (None, Credential::Key { id, .. }) => {
-            refuse_pages(arrival.head)?;
-            TicketSource::Key { tenant: caller.tenant.clone(), id: id.clone() }
-        }
-        (None, Credential::Ticket { .. } | Credential::Provider { .. }) => {
-            return Err(Fault::internal("A token mints a ticket.").into());
-        }
-    };
-    let asked = parse_ticket_request(body, matches!(source, TicketSource::Key { .. }))?;
+    if caller.has_key() {
+        refuse_pages(arrival.head)?;
+    }
+    let asked = parse_ticket_request(body, caller.has_key())?;
     let id = format!("tk_{}", hex(&gateway.random_bytes()?));
-    let minted = mint(&credentials.tickets, source, asked, id, arrival.received_at)?;
+    let minted = mint(&credentials.tickets, caller, asked, id, arrival.received_at)?;
     let mut line = json!({
         "event": "ticket", "level": "info", "tenant": caller.tenant,
         "minted": minted.ticket_id, "operations": minted.operations,

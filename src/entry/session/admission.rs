@@ -6,18 +6,18 @@
 
 use serde_json::json;
 
+use super::erasure_memory::Received;
 use super::registration::not_registered;
 use super::session_host::{SessionHost, find_session, find_turn};
-use super::turn_draft::{
-    FirstTurn, NextTurn, faults_of_contexts, refuse_turn, resides, title_by, unknown_context,
-};
+use super::turn_draft::{FirstTurn, NextTurn, TurnDraft, resides, unknown_context};
 use crate::contract::{
-    ErrorCode, Fault, Operation, Result, ToolContinuation, TurnStatus, UserTurn, no_session,
+    ErrorCode, ExecuteRequest, Fault, Operation, Result, ToolContinuation, TurnStatus, UserTurn,
+    no_session,
 };
 use crate::entry::logged_caller::logged_in_object;
 use crate::entry::request_context::RequestContext;
 use crate::entry::request_id::RequestId;
-use crate::identity::{ForwardedCaller, Grants, Subject};
+use crate::identity::{ForwardedCaller, Subject};
 use crate::mcp::ToolsByServer;
 use crate::persistence::{Call, Decision, EntrySeq, Session, SessionState, StoredOutcome, Turn};
 use crate::ports::{Database, Platform};
@@ -47,68 +47,71 @@ impl Admitted {
     }
 }
 
+/// A submission with all that its admission needs and that takes long to find out.
+pub(super) struct Submission {
+    pub(super) request: ExecuteRequest,
+    /// Equal for repetitions of the same request.
+    pub(super) fingerprint: String,
+    /// Of a copied turn: the request's fingerprints under the ids of the fork's ancestors.
+    pub(super) inherited: Vec<String>,
+    /// Its turn begins in a slice of its own.
+    pub(super) is_long: bool,
+    pub(super) caller: ForwardedCaller,
+    /// The tools of the MCP servers that the turn names, where the submission begins one.
+    pub(super) tools_by_server: ToolsByServer,
+    pub(super) received: Received,
+    /// The number under which the user's object has registered the session, where the submission begins one of a user.
+    pub(super) incarnation: Option<u64>,
+    /// The client asks for progress events.
+    pub(super) progress: bool,
+}
+
 /// The admission of one submission to its session.
 pub(super) struct Admission<'a, P, D> {
     pub(super) host: &'a SessionHost<P, D>,
     pub(super) context: &'a RequestContext,
+    pub(super) submission: &'a Submission,
     /// The turn that recovery has just failed, on behalf of this request. If this request repeats that
     /// turn, it gets the failure; the next repeat runs the turn again.
     pub(super) given_up: Option<u64>,
-    /// The number under which the user's object has registered the session.
-    pub(super) incarnation: Option<u64>,
-    /// The fingerprints that the request would have had before a fork, where its turn was copied.
-    pub(super) inherited: &'a [String],
-}
-
-/// A turn that is about to begin.
-struct NewTurn<'a> {
-    ordinal: u64,
-    request: &'a UserTurn,
-    fingerprint: &'a str,
-    tools_by_server: &'a ToolsByServer,
-    caller: &'a ForwardedCaller,
 }
 
 impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
-    /// Admits a user turn, or returns all its faults. `tools_by_server` holds the tools of the MCP servers that
-    /// the turn names.
-    pub(super) fn user_turn(
-        &self,
-        request: &UserTurn,
-        fingerprint: &str,
-        tools_by_server: &ToolsByServer,
-        caller: &ForwardedCaller,
-    ) -> Result<Admitted, Vec<Fault>> {
-        refuse_turn(request, &caller.grants)?;
-        let new = |ordinal| NewTurn { ordinal, request, fingerprint, tools_by_server, caller };
+    /// Admits the submission's user turn, or returns all its faults.
+    pub(super) fn user_turn(&self, request: &UserTurn) -> Result<Admitted, Vec<Fault>> {
+        let draft = TurnDraft {
+            platform: self.host.platform.as_ref(),
+            context: self.context,
+            request,
+            grants: &self.submission.caller.grants,
+        };
+        draft.refuse()?;
         let Some(session) = self.host.store.session()? else {
             if self.host.store.is_building_fork()? {
                 return Err(no_session(&request.session_id).into());
             }
-            return self.begin(self.new_session(request, &caller.grants)?, new(1));
+            return self.begin(self.new_session(&draft)?, &draft, 1);
         };
         if let Some(turn) = self.host.store.turn(&request.turn_id)? {
-            let repeated = self.repeat(session, turn, fingerprint, caller)?;
+            let repeated = self.repeat(session, turn)?;
             return repeated.ok_or_else(|| conflict(request.turn_id.as_str()).into());
         }
-        self.refuse_when_live(&session, &caller.grants)?;
-        self.begin(session, new(self.host.next_ordinal(self.context)?))
+        self.refuse_when_live(&session)?;
+        self.begin(session, &draft, self.host.next_ordinal(self.context)?)
     }
 
-    /// Admits a tool continuation.
+    /// Admits the submission's tool continuation.
     pub(super) fn tool_continuation(
         &self,
         request: &ToolContinuation,
-        fingerprint: &str,
-        caller: &ForwardedCaller,
     ) -> Result<Admitted, Vec<Fault>> {
+        let Submission { fingerprint, caller, .. } = self.submission;
         let answers = [Operation::Answer, Operation::Approve];
         let turn = Subject::Turn(&request.session_id, &request.turn_id);
         caller.grants.permit(&[&answers], turn)?;
         let session = find_session(&self.host.store, &request.session_id)?;
         let turn = find_turn(&self.host.store, &request.turn_id)?;
-        let repeated = self.repeat(session.clone(), turn.clone(), fingerprint, caller)?;
-        if let Some(repeated) = repeated {
+        if let Some(repeated) = self.repeat(session.clone(), turn.clone())? {
             return Ok(repeated);
         }
         let open = match (turn.status, session.open_calls_of(turn.ordinal)) {
@@ -126,7 +129,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             return Err(fault.with("MaxContinuations", most).into());
         }
         self.context.contexts_of(&session)?;
-        let sources = self.sources(&session, &caller.grants)?;
+        let sources = self.sources(&session)?;
         let new = NewContinuation {
             session,
             turn,
@@ -141,20 +144,21 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
         };
         let (started, answered) = continue_turn(&self.host.store, new, || self.ensure_alarm())?;
         for call in answered {
-            self.log_decision(&started.turn, call, caller);
+            self.log_decision(&started.turn, call);
         }
         Ok(Admitted::Run(started))
     }
 
     /// What a client's results may hand to the model in a session: anything, for a key.
-    fn sources(&self, session: &Session, grants: &Grants) -> Result<Option<FileSources<'_>>> {
+    fn sources(&self, session: &Session) -> Result<Option<FileSources<'_>>> {
         let agent = self.context.catalog()?.agent_context(&session.agent_context);
         let hosts = agent.map_or(&[][..], |agent| &agent.file_hosts);
-        Ok((!grants.are_of_a_key()).then_some(FileSources { hosts, ids: false }))
+        let is_of_a_key = self.submission.caller.grants.are_of_a_key();
+        Ok((!is_of_a_key).then_some(FileSources { hosts, ids: false }))
     }
 
     /// Logs who decided on a call; never an argument or a reason.
-    fn log_decision(&self, turn: &Turn, call: Call, caller: &ForwardedCaller) {
+    fn log_decision(&self, turn: &Turn, call: Call) {
         if let Some(approval) = call.approval {
             let mut line = json!({
                 "event": "approval", "level": "info", "turn": turn.turn_id.as_str(),
@@ -164,22 +168,18 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             RequestId::sign(self.context.request_id.as_ref(), &mut line);
             let platform = self.host.platform.as_ref();
             if let Some(members) = line.as_object_mut() {
-                members.extend(logged_in_object(platform, caller.caller.clone()));
+                let caller = self.submission.caller.caller.clone();
+                members.extend(logged_in_object(platform, caller));
             }
             platform.log(line);
         }
     }
 
     /// Admits a repeat of one of the turn's submissions; `None` for any other request.
-    fn repeat(
-        &self,
-        mut session: Session,
-        mut turn: Turn,
-        fingerprint: &str,
-        caller: &ForwardedCaller,
-    ) -> Result<Option<Admitted>> {
+    fn repeat(&self, mut session: Session, mut turn: Turn) -> Result<Option<Admitted>> {
+        let Submission { fingerprint, inherited, caller, .. } = self.submission;
         let mut known = self.host.store.submission(&turn, fingerprint)?;
-        for inherited in self.inherited {
+        for inherited in inherited {
             if known.is_none() {
                 known = self.host.store.submission(&turn, inherited)?;
             }
@@ -191,7 +191,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             (Some(_), TurnStatus::Aborted) if latest => Err(turn_aborted()),
             (Some(_), TurnStatus::Failed) if latest && self.given_up != Some(turn.ordinal) => {
                 refuse_other_repeater(&self.host.store, &session, &turn, caller)?;
-                self.refuse_when_live(&session, &caller.grants)?;
+                self.refuse_when_live(&session)?;
                 session.borrow_contexts_of(turn.ordinal);
                 self.context.contexts_of(&session)?;
                 self.ensure_alarm()?;
@@ -209,22 +209,26 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
     }
 
     /// Begins a new turn, or returns all its faults.
-    fn begin(&self, mut session: Session, turn: NewTurn<'_>) -> Result<Admitted, Vec<Fault>> {
-        let NewTurn { ordinal, request, fingerprint, tools_by_server, caller } = turn;
+    fn begin(
+        &self,
+        mut session: Session,
+        draft: &TurnDraft<'_, P>,
+        ordinal: u64,
+    ) -> Result<Admitted, Vec<Fault>> {
+        let Submission { fingerprint, tools_by_server, caller, .. } = self.submission;
         let catalog = self.context.catalog()?;
         let title = &mut session.state.title;
-        *title = title.take().or_else(|| title_by(self.host.platform.as_ref(), catalog, request));
+        *title = title.take().or_else(|| draft.title());
         let next = NextTurn::of(catalog, &session);
         let contexts = next.as_ref().and_then(|next| next.new.clone());
-        let (new, grants) = (contexts.as_ref(), &caller.grants);
-        let mut faults = faults_of_contexts(self.context, &session, new, request, grants)?;
+        let mut faults = draft.faults_of_contexts(&session, contexts.as_ref())?;
         let Some(NextTurn { conversation, mode, .. }) = next else {
             faults.push(unknown_context("ConversationContext"));
             return Err(faults);
         };
         let new = NewUserTurn {
             session,
-            request,
+            request: draft.request,
             fingerprint,
             ordinal,
             catalog,
@@ -247,13 +251,12 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
         self.host.ensure_alarm(self.context.deployment.turn_alarm_ms)
     }
 
-    fn new_session(&self, request: &UserTurn, grants: &Grants) -> Result<Session, Vec<Fault>> {
-        let FirstTurn { bound, asked, mode, .. } =
-            FirstTurn::of(self.host.platform.as_ref(), self.context, request, grants)?;
+    fn new_session(&self, draft: &TurnDraft<'_, P>) -> Result<Session, Vec<Fault>> {
+        let FirstTurn { bound, asked, mode, .. } = draft.first()?;
         let state = self.state_of_user(&bound.agent)?;
         let now = self.host.platform.now_ms();
         let mut session = Session {
-            session_id: request.session_id.clone(),
+            session_id: draft.request.session_id.clone(),
             created_at: now,
             updated_at: now,
             agent_context: bound.agent,
@@ -275,19 +278,20 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
 
     /// What a new session knows of its user. One that is refused for its agent context was not registered.
     fn state_of_user(&self, agent: &str) -> Result<SessionState> {
+        let incarnation = self.submission.incarnation;
         let is_refused = || !resides(self.context, agent);
-        if self.host.platform.user().is_none() || (self.incarnation.is_none() && is_refused()) {
+        if self.host.platform.user().is_none() || (incarnation.is_none() && is_refused()) {
             return Ok(SessionState::default());
         }
         Ok(SessionState {
-            incarnation: self.incarnation.ok_or_else(not_registered)?,
+            incarnation: incarnation.ok_or_else(not_registered)?,
             credentials_valid_from: self.host.store.credentials_valid_from()?,
             ..SessionState::default()
         })
     }
 
     /// Refuses a turn while another one of the session is live, of which a credential for other turns learns no more.
-    fn refuse_when_live(&self, session: &Session, grants: &Grants) -> Result<()> {
+    fn refuse_when_live(&self, session: &Session) -> Result<()> {
         let Some(ordinal) = session.open_turn else { return Ok(()) };
         let turn = self.host.store.turn_at(ordinal)?;
         let is_running = turn.status != TurnStatus::AwaitingTools;
@@ -300,7 +304,7 @@ impl<P: Platform, D: Database + 'static> Admission<'_, P, D> {
             Fault::new(ErrorCode::TurnAwaitingTools, message)
         };
         let subject = Subject::Turn(&session.session_id, &turn.turn_id);
-        if grants.permit(&[], subject).is_err() {
+        if self.submission.caller.grants.permit(&[], subject).is_err() {
             return Err(fault);
         }
         let fault = fault.with("TurnId", turn.turn_id.as_str());

@@ -25,7 +25,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             ObjectQuestion::ForkPart => self.answer_with_a_part(body).await,
             ObjectQuestion::Summary => {
                 let SummaryQuestion { .. } = read(body).await?;
-                let summary = self.reporter.summary()?;
+                let summary = self.summary()?;
                 let is_building_fork = self.store.is_building_fork()?;
                 reply::<SummaryQuestion, _>(&SummaryReply { summary, is_building_fork })
             }
@@ -87,7 +87,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             Some(session) if question.only_expired && !self.is_expired(context, &session) => {
                 // The alarm finds out when the retention ends; an earlier one may be set that this instance does not know.
                 self.ensure_alarm(context.deployment.turn_alarm_ms)?;
-                let summary = self.reporter.summary()?.ok_or_else(object_failed)?;
+                let summary = self.summary()?.ok_or_else(object_failed)?;
                 return Ok(EraseReply::Kept { summary });
             }
             Some(_) => {

@@ -3,8 +3,8 @@
 use futures_util::FutureExt;
 
 use super::session_host::SessionHost;
-use super::turn_draft::{faults_of_contexts, first_turn, next_turn, refuse_turn};
-use crate::contract::{ExecuteRequest, Result, UserTurn};
+use super::turn_draft::TurnDraft;
+use crate::contract::{ExecuteRequest, Result};
 use crate::entry::request_context::{IsolateSettings, RequestContext};
 use crate::identity::Grants;
 use crate::mcp::ToolsByServer;
@@ -24,10 +24,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let (ExecuteRequest::UserTurn(turn), Ok(catalog)) = (request, &context.catalog) else {
             return tools;
         };
+        let draft = TurnDraft { platform: self.platform.as_ref(), context, request: turn, grants };
         // Another turn may change the mode meanwhile.
         loop {
             // Admission reports a fault of the storage.
-            let keys = self.servers_of(context, turn, grants).unwrap_or_default();
+            let keys = self.servers_of(&draft).unwrap_or_default();
             if keys.iter().all(|key| tools.iter().any(|(known, _)| known == key)) {
                 return tools;
             }
@@ -38,30 +39,25 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// The keys of the MCP servers whose tools a new turn names; none for a turn that is not new, must wait, or is refused
     /// in any case.
-    fn servers_of(
-        &self,
-        context: &RequestContext,
-        turn: &UserTurn,
-        grants: &Grants,
-    ) -> Result<Vec<String>> {
+    fn servers_of(&self, draft: &TurnDraft<'_, P>) -> Result<Vec<String>> {
+        let (context, turn) = (draft.context, draft.request);
         let catalog = context.catalog()?;
-        if refuse_turn(turn, grants).is_err() {
+        if draft.refuse().is_err() {
             return Ok(Vec::new());
         }
         let session = self.store.session()?;
         let drafted = match &session {
             // Admission looks at them, too, for the tool that a turn chooses whose contexts it refuses, and says all that is
             // wrong at once.
-            Some(session) => next_turn(context, session)
+            Some(session) => draft
+                .permitted_next(session)
                 .filter(|next| {
-                    let new = next.new.as_ref();
-                    let faults = || faults_of_contexts(context, session, new, turn, grants);
+                    let faults = || draft.faults_of_contexts(session, next.new.as_ref());
                     turn.tool_choice_name.is_some()
                         || faults().is_ok_and(|faults| faults.is_empty())
                 })
                 .map(|next| (next.mode, next.conversation)),
-            None => first_turn(self.platform.as_ref(), context, turn, grants)
-                .map(|first| (first.mode, first.conversation)),
+            None => draft.permitted_first().map(|first| (first.mode, first.conversation)),
         };
         let Some((mode, conversation)) = drafted else { return Ok(Vec::new()) };
         let mut keys = catalog.named_servers(mode, conversation);

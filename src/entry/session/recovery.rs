@@ -15,29 +15,13 @@ const MAX_ATTEMPTS: u32 = 2;
 /// attempt, and a response that ends its instance each time must end the turn.
 const MAX_RESUMPTIONS: u32 = 5;
 
-/// The result of a recovery.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Recovered {
-    /// No turn had lost its instance, or that turn now runs again.
-    Nothing,
-    /// The turn with this ordinal was interrupted too often and has just failed.
-    GivenUp(u64),
+/// What a recovery has found. Nothing where no turn had lost its instance, or that turn now runs again.
+#[derive(Debug, Default)]
+pub(super) struct Recovered {
+    /// The ordinal of a turn that was interrupted too often and has just failed.
+    pub(super) given_up: Option<u64>,
     /// A turn waits for the operator to mend the catalog, or to put a context back.
-    Waits,
-}
-
-impl Recovered {
-    pub(super) fn waits(self) -> bool {
-        self == Self::Waits
-    }
-
-    /// The ordinal of the turn that has just failed.
-    pub(super) fn given_up(self) -> Option<u64> {
-        match self {
-            Self::GivenUp(ordinal) => Some(ordinal),
-            Self::Nothing | Self::Waits => None,
-        }
-    }
+    pub(super) waits: bool,
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
@@ -88,13 +72,13 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// interruptions.
     pub(super) fn recover(&self, context: &RequestContext) -> Result<Recovered> {
         if self.running.is_busy() {
-            return Ok(Recovered::Nothing);
+            return Ok(Recovered::default());
         }
-        let Some(mut session) = self.store.session()? else { return Ok(Recovered::Nothing) };
-        let Some(ordinal) = session.open_turn else { return Ok(Recovered::Nothing) };
+        let Some(mut session) = self.store.session()? else { return Ok(Recovered::default()) };
+        let Some(ordinal) = session.open_turn else { return Ok(Recovered::default()) };
         let mut turn = self.store.turn_at(ordinal)?;
         if turn.status != TurnStatus::Running {
-            return Ok(Recovered::Nothing);
+            return Ok(Recovered::default());
         }
         let now = self.platform.now_ms();
         let is_spent = match &turn.progress.pending {
@@ -107,14 +91,14 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             let message = "The turn was interrupted more than once. Send the same request again to go on from its last step.";
             let fault = Fault::new(ErrorCode::TurnInterrupted, message);
             self.end_without_run(context, &mut session, &mut turn, fault)?;
-            return Ok(Recovered::GivenUp(ordinal));
+            return Ok(Recovered { given_up: Some(ordinal), waits: false });
         }
         if context.contexts_of(&session).is_err() {
-            return Ok(Recovered::Waits);
+            return Ok(Recovered { given_up: None, waits: true });
         }
         self.ensure_alarm(context.deployment.turn_alarm_ms)?;
         let started = resume_turn(&self.store, session, turn, &context.stamp, now)?;
         self.run(context, started, false, None)?;
-        Ok(Recovered::Nothing)
+        Ok(Recovered::default())
     }
 }

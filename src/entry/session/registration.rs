@@ -5,7 +5,7 @@ use futures_util::FutureExt;
 
 use super::erasure_memory::was_erased;
 use super::session_host::SessionHost;
-use super::turn_draft::{first_turn, title_by};
+use super::turn_draft::TurnDraft;
 use crate::contract::{ErrorCode, ExecuteRequest, Fault, Result};
 use crate::entry::other_version::unanswered;
 use crate::entry::request_context::RequestContext;
@@ -32,13 +32,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         received_at: u64,
         grants: &Grants,
     ) -> Result<Option<u64>> {
-        let (Some(_), ExecuteRequest::UserTurn(turn), Ok(catalog)) =
-            (self.platform.user(), request, &context.catalog)
-        else {
+        let (Some(_), ExecuteRequest::UserTurn(turn)) = (self.platform.user(), request) else {
             return Ok(None);
         };
-        let platform = self.platform.as_ref();
-        let Some(first) = first_turn(platform, context, turn, grants) else { return Ok(None) };
+        let draft = TurnDraft { platform: self.platform.as_ref(), context, request: turn, grants };
+        let Some(first) = draft.permitted_first() else { return Ok(None) };
         if self.store.session()?.is_some() || self.store.is_building_fork()? {
             return Ok(None);
         }
@@ -47,7 +45,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             received_at,
             issued_at: grants.issued_at,
             mode: first.mode.key.clone(),
-            title: title_by(platform, catalog, turn).unwrap_or_default(),
+            title: draft.title().unwrap_or_default(),
             parent: None,
             fork_bytes: None,
         };
@@ -56,7 +54,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
     /// Asks the user's object; `None` for a session of no user.
     pub(super) async fn ask_to_register(&self, question: &Registration) -> Result<Option<u64>> {
-        let Some(object) = self.reporter.user_object() else { return Ok(None) };
+        let Some(object) = self.user_object() else { return Ok(None) };
         let reply = ask_in_time(self.platform.as_ref(), &object, question, WAIT_MS).await;
         match reply.map_err(|fault| unanswered(&fault, not_registered()))? {
             RegistrationReply::Registered { incarnation, credentials_valid_from } => {

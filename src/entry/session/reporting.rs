@@ -1,25 +1,16 @@
 //! What a session of a user tells the user's object of itself (interface §13): when its alarm rings and something that
 //! the list shows has changed, and when a turn pauses. A report that is lost goes with the next one.
 
-use std::cell::{Cell, RefCell};
-use std::rc::Rc;
-
-use serde_json::Value;
-
+use super::session_host::SessionHost;
 use crate::catalog::APPROVE_TOOL;
 use crate::contract::{Fault, Result, ToolCall, TurnStatus};
 use crate::encoding::timestamp;
 use crate::json::{Node, first_member};
 use crate::object::ask;
-use crate::persistence::{Lease, SessionStore};
+use crate::persistence::Lease;
 use crate::ports::{Database, Platform, failure_line, user_name};
 use crate::reasoner::pending_calls;
 use crate::users::{EndedLease, Revocation, SessionNews, SessionStatus, SessionSummary, Waiting};
-
-/// The log's line for a report to the user's object that failed.
-pub(super) fn report_failed(fault: &Fault) -> Value {
-    failure_line("report_failed", "warn", fault)
-}
 
 /// The failures in a row after which a session waits for its next turn before it reports again.
 const MOST_FAILURES: u32 = 10;
@@ -27,28 +18,8 @@ const MOST_FAILURES: u32 = 10;
 /// The most names of waiting tools in a report.
 const MOST_TOOLS: usize = 20;
 
-/// What a session of a user tells of itself. A session of the tenant's own tells nothing.
-pub(super) struct Reporter<P, D> {
-    platform: Rc<P>,
-    store: Rc<SessionStore<D>>,
-    /// What this instance told last.
-    told: RefCell<Option<SessionSummary>>,
-    failures: Cell<u32>,
-    /// The lease that this instance gave back last.
-    given_back: Cell<u64>,
-}
-
-impl<P: Platform, D: Database> Reporter<P, D> {
-    pub(super) fn new(platform: Rc<P>, store: Rc<SessionStore<D>>) -> Self {
-        Self {
-            platform,
-            store,
-            told: RefCell::default(),
-            failures: Cell::default(),
-            given_back: Cell::default(),
-        }
-    }
-
+/// A session of the tenant's own tells nothing.
+impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// The name of the object of the session's user; `None` for a session of the tenant's own.
     pub(super) fn user_object(&self) -> Option<String> {
         Some(user_name(self.platform.tenant()?, self.platform.user()?))
@@ -95,12 +66,12 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         }
         let Some(summary) = self.summary()? else { return Ok(false) };
         let ended_lease = self.ended_lease(&summary)?;
-        if self.told.borrow().as_ref() == Some(&summary) && ended_lease.is_none() {
+        if self.told.summary.borrow().as_ref() == Some(&summary) && ended_lease.is_none() {
             return Ok(false);
         }
         let is_told = self.tell(summary, false, ended_lease).await?;
-        let failures = if is_told { 0 } else { self.failures.get().saturating_add(1) };
-        self.failures.set(failures);
+        let failures = if is_told { 0 } else { self.told.failures.get().saturating_add(1) };
+        self.told.failures.set(failures);
         Ok((1..MOST_FAILURES).contains(&failures))
     }
 
@@ -122,6 +93,11 @@ impl<P: Platform, D: Database> Reporter<P, D> {
             Some(summary) => self.tell(summary, true, None).await,
             None => Ok(true),
         }
+    }
+
+    /// Logs a report to the user's object that failed.
+    pub(super) fn log_failed_report(&self, fault: &Fault) {
+        self.platform.log(failure_line("report_failed", "warn", fault));
     }
 
     /// Ends the lease of an idle session: its unspent tokens return to the user's budget.
@@ -147,7 +123,7 @@ impl<P: Platform, D: Database> Reporter<P, D> {
 
     /// The lease of the session, of which nobody spends any more, unless it has been given back.
     fn end_lease(&self) -> Result<Option<Lease>> {
-        Ok(self.store.end_lease()?.filter(|lease| lease.id != self.given_back.get()))
+        Ok(self.store.end_lease()?.filter(|lease| lease.id != self.told.given_back.get()))
     }
 
     async fn tell(
@@ -163,9 +139,9 @@ impl<P: Platform, D: Database> Reporter<P, D> {
         let reply = ask(self.platform.as_ref(), &object, &report).await;
         let Ok(Revocation { credentials_valid_from }) = reply else { return Ok(false) };
         self.store.note_credentials_valid_from(credentials_valid_from);
-        self.told.replace(Some(report.summary));
+        self.told.summary.replace(Some(report.summary));
         if let Some(ended) = ended_lease {
-            self.given_back.set(ended.id);
+            self.told.given_back.set(ended.id);
         }
         Ok(true)
     }

@@ -26,7 +26,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return self.alarm.set_by(self.platform.as_ref(), due);
         }
         if self.platform.user().is_some() {
-            let is_heard = self.reporter.report_expiry().await?;
+            let is_heard = self.report_expiry().await?;
             let alarm_interval_ms = context.deployment.turn_alarm_ms;
             return if is_heard { Ok(()) } else { self.ensure_alarm(alarm_interval_ms) };
         }

@@ -7,13 +7,14 @@ use futures_util::FutureExt;
 use futures_util::future::join;
 use serde::Serialize;
 
+use super::admission::Submission;
 use super::detached::AcceptedTurn;
 use super::erasure_memory::Received;
 use super::export::Export;
 use super::session_host::{Durations, SessionHost, find_session, find_turn};
 use super::session_stream::SessionStream;
 use super::steering::ReceivedSteer;
-use super::submission::{Delivery, Submission};
+use super::submission::Delivery;
 use super::views::{TurnView, Views};
 use crate::contract::event_frames::END;
 use crate::contract::{

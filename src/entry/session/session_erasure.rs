@@ -113,7 +113,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Err(no_session(session_id));
         }
         let now = self.platform.now_ms();
-        let receipt = self.store.receipt_of_newer_form(session_id, files, now)?;
+        let receipt = self.store.receipt_over(session_id, files, now)?;
         self.platform.free_storage().await?;
         self.alarm.forget();
         self.store.forget();
@@ -169,7 +169,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         while self.session_of(life)?.is_some() {
             self.running.stop().await;
             let begun = self.running.begun();
-            self.reporter.give_lease_back().await?;
+            self.give_lease_back().await?;
             let folder = FileId::folder(&self.platform.object_id());
             erased += self.files_erased(&folder).await?;
             if self.running.begun() == begun {

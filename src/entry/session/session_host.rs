@@ -4,7 +4,7 @@
 //! There is one object for each session of a tenant or of a user (`ports::object_name`), and it admits a submission
 //! without an await. What it responds to a request is in `session_endpoints`.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::pin::pin;
 use std::rc::Rc;
 
@@ -12,7 +12,6 @@ use futures_util::lock::Mutex;
 use serde_json::{Value, json};
 
 use super::erasure_memory::ErasureMemory;
-use super::reporting::{Reporter, report_failed};
 use super::running::Running;
 use super::session_stream::SessionStream;
 use crate::contract::{
@@ -31,6 +30,7 @@ use crate::persistence::{Session, SessionStore, Turn};
 use crate::ports::{Database, ObjectClass, Platform, TraceSpan, failure_line, within};
 use crate::reasoner::{Reasoner, RunMemory, RunSummary, RunTrace, StartedTurn};
 use crate::tracing::{AgentInvocation, AgentInvocationEnd, traced_id};
+use crate::users::SessionSummary;
 
 /// The longest time between two alarms of a turn that waits for the operator, in milliseconds.
 const LONGEST_WAIT_MS: u64 = 600_000;
@@ -42,7 +42,7 @@ pub struct SessionHost<P, D> {
     pub(super) alarm: Rc<Alarm>,
     pub(super) running: Rc<Running>,
     pub(super) erasures: Rc<ErasureMemory>,
-    pub(super) reporter: Rc<Reporter<P, D>>,
+    pub(super) told: Rc<Told>,
     pub(super) tasks: Rc<TaskRunner<P, D>>,
     pub(super) newer_form: Rc<NewerForm>,
     /// The fault for which the newest attempt to become a fork has failed.
@@ -60,13 +60,24 @@ impl<P, D> Clone for SessionHost<P, D> {
             alarm: Rc::clone(&self.alarm),
             running: Rc::clone(&self.running),
             erasures: Rc::clone(&self.erasures),
-            reporter: Rc::clone(&self.reporter),
+            told: Rc::clone(&self.told),
             tasks: Rc::clone(&self.tasks),
             newer_form: Rc::clone(&self.newer_form),
             fork_failure: Rc::clone(&self.fork_failure),
             fork_begins: Rc::clone(&self.fork_begins),
         }
     }
+}
+
+/// What this instance has told the object of the session's user.
+#[derive(Default)]
+pub(super) struct Told {
+    /// What it told last.
+    pub(super) summary: RefCell<Option<SessionSummary>>,
+    /// The reports in a row that failed.
+    pub(super) failures: Cell<u32>,
+    /// The lease that it gave back last.
+    pub(super) given_back: Cell<u64>,
 }
 
 /// The durations that `Server-Timing` shows, in milliseconds.
@@ -84,7 +95,6 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
     fn new(platform: Rc<P>, database: D) -> Self {
         let store = Rc::new(SessionStore::new(database));
         let alarm = Rc::<Alarm>::default();
-        let reporter = Rc::new(Reporter::new(Rc::clone(&platform), Rc::clone(&store)));
         let tasks = TaskRunner::new(Rc::clone(&platform), store.tasks(), Rc::clone(&alarm));
         Self {
             platform,
@@ -92,7 +102,7 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
             alarm,
             running: Rc::default(),
             erasures: Rc::default(),
-            reporter,
+            told: Rc::default(),
             tasks: Rc::new(tasks),
             newer_form: Rc::default(),
             fork_failure: Rc::default(),
@@ -137,17 +147,17 @@ impl<P: Platform, D: Database + 'static> ObjectHost<P, D> for SessionHost<P, D> 
             self.ensure_alarm(alarm_interval_ms)?;
         }
         let context = source.context(self.platform.as_ref(), "", None).await?;
-        let waits = self.recover(&context)?.waits();
+        let waits = self.recover(&context)?.waits;
         self.tasks.resume(alarm_interval_ms, || self.session_tasks(&context))?;
         // An erasure that they complete frees the storage.
         self.tasks.idle(TaskKind::Cancel).await;
         self.tasks.idle(TaskKind::Deletion).await;
         self.end_erasure(&context).await?;
         // A report that fails costs the list its freshness, and is tried again some times.
-        match self.reporter.report().await {
+        match self.report().await {
             Ok(false) => {}
             Ok(true) => self.ensure_alarm(alarm_interval_ms)?,
-            Err(fault) => self.platform.log(report_failed(&fault)),
+            Err(fault) => self.log_failed_report(&fault),
         }
         match self.store.session()?.filter(|_| waits) {
             Some(session) if !self.is_expired(&context, &session) => context.contexts_of(&session),
@@ -247,8 +257,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 platform.log(failure_line("tasks_stopped", "error", &fault));
             }
             // Only a run pauses.
-            if let Err(fault) = host.reporter.report_pause().await {
-                platform.log(report_failed(&fault));
+            if let Err(fault) = host.report_pause().await {
+                host.log_failed_report(&fault);
             }
         }));
         Ok(text)

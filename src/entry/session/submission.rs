@@ -4,40 +4,20 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 
-use super::admission::{Admission, Admitted};
-use super::erasure_memory::{Received, was_erased};
+use super::admission::{Admission, Admitted, Submission};
+use super::erasure_memory::was_erased;
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
 use crate::contract::{ExecuteRequest, Fault, Result, SessionId, TurnStatus, fingerprint_in};
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::credential_expired;
-use crate::identity::{ForwardedCaller, Grants};
+use crate::identity::Grants;
 use crate::live_text::{LiveText, Outcome, Position, TextCursor, Timings};
-use crate::mcp::ToolsByServer;
 use crate::object::ask;
 use crate::persistence::{Session, StoredOutcome, Turn};
 use crate::ports::{Database, Deployment, Platform};
 use crate::reasoner::turn_aborted;
 use crate::users::{Revocation, RevokedQuestion};
-
-/// A submission with all that its admission needs and that takes long to find out.
-pub(super) struct Submission {
-    pub(super) request: ExecuteRequest,
-    /// Equal for repetitions of the same request.
-    pub(super) fingerprint: String,
-    /// Of a copied turn: the request's fingerprints under the ids of the fork's ancestors.
-    pub(super) inherited: Vec<String>,
-    /// Its turn begins in a slice of its own.
-    pub(super) is_long: bool,
-    pub(super) caller: ForwardedCaller,
-    /// The tools of the MCP servers that the turn names, where the submission begins one.
-    pub(super) tools_by_server: ToolsByServer,
-    pub(super) received: Received,
-    /// The number under which the user's object has registered the session, where the submission begins one of a user.
-    pub(super) incarnation: Option<u64>,
-    /// The client asks for progress events.
-    pub(super) progress: bool,
-}
 
 /// A submission's way to its client.
 pub(super) struct Delivery {
@@ -89,34 +69,20 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             return Err(was_erased().into());
         }
         self.refuse_revoked(&submission.caller.grants)?;
-        let given_up = self.recover(context)?.given_up();
-        let Submission {
-            request,
-            fingerprint,
-            inherited,
-            is_long,
-            caller,
-            tools_by_server,
-            progress,
-            ..
-        } = submission;
-        let inherited = inherited.as_slice();
-        let admission = Admission { host: self, context, given_up, incarnation, inherited };
-        let admitted = match &request {
-            ExecuteRequest::UserTurn(turn) => {
-                admission.user_turn(turn, &fingerprint, &tools_by_server, &caller)?
-            }
-            ExecuteRequest::ToolContinuation(results) => {
-                admission.tool_continuation(results, &fingerprint, &caller)?
-            }
+        let given_up = self.recover(context)?.given_up;
+        let admission = Admission { host: self, context, submission: &submission, given_up };
+        let admitted = match &submission.request {
+            ExecuteRequest::UserTurn(turn) => admission.user_turn(turn)?,
+            ExecuteRequest::ToolContinuation(results) => admission.tool_continuation(results)?,
         };
         // A continuation is delivered like its turn, a repeated user turn as the repeat says.
-        let streaming = match &request {
-            ExecuteRequest::UserTurn(user_turn) => Some(user_turn.streaming),
-            ExecuteRequest::ToolContinuation(_) => None,
+        let streaming = match &submission.request {
+            ExecuteRequest::UserTurn(turn) => turn.streaming,
+            ExecuteRequest::ToolContinuation(_) => admitted.turn().progress.streaming,
         };
+        let (is_long, progress) = (submission.is_long, submission.progress);
         // The request can be long, and the turn runs without it.
-        drop(request);
+        drop(submission);
         let is_first_run = match &admitted {
             // A pending response shows its text again from the beginning, and in the same segment.
             Admitted::Run(started) => {
@@ -125,7 +91,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             }
             Admitted::Attach(_) | Admitted::Replay(..) => false,
         };
-        let streaming = streaming.unwrap_or(admitted.turn().progress.streaming);
         let runs = matches!(admitted, Admitted::Run(_) | Admitted::Attach(_));
         let (text, replayed) = match admitted {
             Admitted::Run(started) => {
@@ -176,7 +141,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     /// user's object knows. Where that does not answer, the session's own answer stands, which shows nothing.
     pub(super) async fn is_void_without_a_session(&self, grants: &Grants) -> bool {
         let has_session = || !matches!(self.store.session(), Ok(None));
-        let Some(object) = self.reporter.user_object() else { return false };
+        let Some(object) = self.user_object() else { return false };
         if grants.issued_at.is_none() || has_session() {
             return false;
         }

@@ -22,15 +22,19 @@ pub(super) struct FirstTurn<'c> {
     pub(super) mode: &'c Mode,
 }
 
-impl<'c> FirstTurn<'c> {
+/// A user turn, of which is asked what it would be.
+pub(super) struct TurnDraft<'c, P> {
+    pub(super) platform: &'c P,
+    pub(super) context: &'c RequestContext,
+    pub(super) request: &'c UserTurn,
+    pub(super) grants: &'c Grants,
+}
+
+impl<'c, P: Platform> TurnDraft<'c, P> {
     /// Decides for a session that does not exist yet; faults where the catalog lacks a context that the turn names, or the
     /// credential may not name it.
-    pub(super) fn of(
-        platform: &impl Platform,
-        context: &'c RequestContext,
-        request: &UserTurn,
-        grants: &Grants,
-    ) -> Result<Self, Vec<Fault>> {
+    pub(super) fn first(&self) -> Result<FirstTurn<'c>, Vec<Fault>> {
+        let Self { platform, context, request, grants } = *self;
         let catalog = context.catalog()?;
         let asked = request.conversation_context_id.as_deref().unwrap_or(DEFAULT_CONTEXT);
         let named = request.agent_context_id.as_deref();
@@ -63,41 +67,107 @@ impl<'c> FirstTurn<'c> {
             agent: chosen.or(agent).unwrap_or_default().to_owned(),
         };
         let (bound, asked) = (contexts(bound, own), contexts(asked, asked_own));
-        Ok(Self { bound, asked, conversation, mode: catalog.turn_mode(None, conversation) })
+        let mode = catalog.turn_mode(None, conversation);
+        Ok(FirstTurn { bound, asked, conversation, mode })
     }
-}
 
-/// `forbidden` for a turn that the credential does not permit, or for its workspace; `turn_not_found` for a turn that the
-/// credential does not name.
-pub(super) fn refuse_turn(request: &UserTurn, grants: &Grants) -> Result<(), Vec<Fault>> {
-    let turn = Subject::Turn(&request.session_id, &request.turn_id);
-    grants.permit(&[&[Operation::Execute]], turn)?;
-    let Some(workspace) = &request.workspace_id else { return Ok(()) };
-    let permitted = grants.permit(&[], Subject::Workspace(workspace));
-    permitted.map_err(|fault| fault.at("/WorkspaceId").into())
-}
+    /// `forbidden` for a turn that the credential does not permit, or for its workspace; `turn_not_found` for a turn that the
+    /// credential does not name.
+    pub(super) fn refuse(&self) -> Result<(), Vec<Fault>> {
+        let Self { request, grants, .. } = self;
+        let turn = Subject::Turn(&request.session_id, &request.turn_id);
+        grants.permit(&[&[Operation::Execute]], turn)?;
+        let Some(workspace) = &request.workspace_id else { return Ok(()) };
+        let permitted = grants.permit(&[], Subject::Workspace(workspace));
+        permitted.map_err(|fault| fault.at("/WorkspaceId").into())
+    }
 
-/// What a session begins with; `None` where admission refuses its first turn in any case. Of an agent context that the
-/// catalog lacks, admission tells beside other faults.
-pub(super) fn first_turn<'c>(
-    platform: &impl Platform,
-    context: &'c RequestContext,
-    request: &UserTurn,
-    grants: &Grants,
-) -> Option<FirstTurn<'c>> {
-    let first = FirstTurn::of(platform, context, request, grants).ok()?;
-    let is_permitted = refuse_turn(request, grants).is_ok();
-    (is_permitted && resides(context, &first.bound.agent)).then_some(first)
-}
+    /// What a session begins with; `None` where admission refuses its first turn in any case. Of an agent context that the
+    /// catalog lacks, admission tells beside other faults.
+    pub(super) fn permitted_first(&self) -> Option<FirstTurn<'c>> {
+        let first = self.first().ok()?;
+        let is_permitted = self.refuse().is_ok();
+        (is_permitted && resides(self.context, &first.bound.agent)).then_some(first)
+    }
 
-/// What a session goes on with; `None` where admission refuses its next turn for its contexts.
-pub(super) fn next_turn<'c>(
-    context: &'c RequestContext,
-    session: &Session,
-) -> Option<NextTurn<'c>> {
-    let next = NextTurn::of(context.catalog.as_ref().ok()?, session)?;
-    let agent = next.new.as_ref().map_or(&session.agent_context, |new| &new.agent);
-    resides(context, agent).then_some(next)
+    /// What a session goes on with; `None` where admission refuses its next turn for its contexts.
+    pub(super) fn permitted_next(&self, session: &Session) -> Option<NextTurn<'c>> {
+        let context = self.context;
+        let next = NextTurn::of(context.catalog.as_ref().ok()?, session)?;
+        let agent = next.new.as_ref().map_or(&session.agent_context, |new| &new.agent);
+        resides(context, agent).then_some(next)
+    }
+
+    /// The title that a user's session without one gets by a turn; `None` by one whose instruction has no words.
+    pub(super) fn title(&self) -> Option<String> {
+        let catalog = self.context.catalog.as_ref().ok()?;
+        self.platform.user().filter(|_| catalog.titles_sessions)?;
+        let title = self.request.instruction.as_deref().map(title_of);
+        title.filter(|title| !title.is_empty())
+    }
+
+    /// What is wrong with the contexts of a session's next turn, and with those that it names. `new` are the session's from
+    /// that turn on, where they are others.
+    pub(super) fn faults_of_contexts(
+        &self,
+        session: &Session,
+        new: Option<&Contexts>,
+    ) -> Result<Vec<Fault>> {
+        let catalog = self.context.catalog()?;
+        let mut faults = self.other_contexts(session, new, catalog);
+        let agent = new.map_or(&session.agent_context, |new| &new.agent);
+        let permitted = match catalog.agent_context(agent) {
+            Some(agent) => self.context.refuse_elsewhere(agent),
+            None => Err(unknown_context("AgentContext")),
+        };
+        faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));
+        Ok(faults)
+    }
+
+    /// The faults of contexts that a later turn may not name. An agent context that the credential may not name is as one that
+    /// does not exist.
+    fn other_contexts(
+        &self,
+        session: &Session,
+        new: Option<&Contexts>,
+        catalog: &Catalog,
+    ) -> Vec<Fault> {
+        let Self { request, grants, .. } = self;
+        let bound = session.bound();
+        let bound = new.unwrap_or(&bound);
+        let mut faults = Vec::new();
+        let mut refuse = |member: &str, bound: &str| {
+            let problem = format!(
+                "was bound to {bound} by the session's first turn. Leave it out, or start another session"
+            );
+            faults.push(Fault::invalid_member(member, problem));
+        };
+        let is_other = |given: &Option<String>, of: fn(&Contexts) -> &String| {
+            let is_known = |id: &String| session.known_contexts().any(|known| of(&known) == id);
+            given.as_ref().is_some_and(|id| id != of(bound) && !is_known(id))
+        };
+        let agent = &request.agent_context_id;
+        let is_other_agent = is_other(agent, |known| &known.agent);
+        // Whoever may not choose names that of a conversation context.
+        let mut conversations = session.known_contexts().map(|known| known.conversation);
+        let mut is_own = |id: &str| {
+            catalog.agent_of(&bound.conversation) == Some(id)
+                || conversations.any(|known| catalog.agent_of(&known) == Some(id))
+        };
+        let is_hidden =
+            !grants.may_name_any_agent() && agent.as_ref().is_some_and(|id| !is_own(id));
+        if is_other_agent && !is_hidden {
+            refuse("AgentContextId", &bound.agent);
+        }
+        let conversation = &request.conversation_context_id;
+        if is_other(conversation, |known| &known.conversation) {
+            refuse("ConversationContextId", &bound.conversation);
+        }
+        if is_hidden {
+            faults.push(unknown_context("AgentContext"));
+        }
+        faults
+    }
 }
 
 /// Whether the services of an agent context are where the tenant's data has to stay.
@@ -127,81 +197,6 @@ impl<'c> NextTurn<'c> {
         let mode = catalog.turn_mode(Some(&session.mode), conversation);
         Some(Self { new, conversation, mode })
     }
-}
-
-/// The title that a user's session without one gets by a turn; `None` by one whose instruction has no words.
-pub(super) fn title_by(
-    platform: &impl Platform,
-    catalog: &Catalog,
-    request: &UserTurn,
-) -> Option<String> {
-    platform.user().filter(|_| catalog.titles_sessions)?;
-    let title = request.instruction.as_deref().map(title_of);
-    title.filter(|title| !title.is_empty())
-}
-
-/// What is wrong with the contexts of a session's next turn, and with those that it names. `new` are the session's from
-/// that turn on, where they are others.
-pub(super) fn faults_of_contexts(
-    context: &RequestContext,
-    session: &Session,
-    new: Option<&Contexts>,
-    request: &UserTurn,
-    grants: &Grants,
-) -> Result<Vec<Fault>> {
-    let catalog = context.catalog()?;
-    let mut faults = other_contexts(session, new, request, grants, catalog);
-    let agent = new.map_or(&session.agent_context, |new| &new.agent);
-    let permitted = match catalog.agent_context(agent) {
-        Some(agent) => context.refuse_elsewhere(agent),
-        None => Err(unknown_context("AgentContext")),
-    };
-    faults.extend(permitted.err().map(|fault| fault.at("/AgentContextId")));
-    Ok(faults)
-}
-
-/// The faults of contexts that a later turn may not name. An agent context that the credential may not name is as one that
-/// does not exist.
-fn other_contexts(
-    session: &Session,
-    new: Option<&Contexts>,
-    request: &UserTurn,
-    grants: &Grants,
-    catalog: &Catalog,
-) -> Vec<Fault> {
-    let bound = session.bound();
-    let bound = new.unwrap_or(&bound);
-    let mut faults = Vec::new();
-    let mut refuse = |member: &str, bound: &str| {
-        let problem = format!(
-            "was bound to {bound} by the session's first turn. Leave it out, or start another session"
-        );
-        faults.push(Fault::invalid_member(member, problem));
-    };
-    let is_other = |given: &Option<String>, of: fn(&Contexts) -> &String| {
-        let is_known = |id: &String| session.known_contexts().any(|known| of(&known) == id);
-        given.as_ref().is_some_and(|id| id != of(bound) && !is_known(id))
-    };
-    let agent = &request.agent_context_id;
-    let is_other_agent = is_other(agent, |known| &known.agent);
-    // Whoever may not choose names that of a conversation context.
-    let mut conversations = session.known_contexts().map(|known| known.conversation);
-    let mut is_own = |id: &str| {
-        catalog.agent_of(&bound.conversation) == Some(id)
-            || conversations.any(|known| catalog.agent_of(&known) == Some(id))
-    };
-    let is_hidden = !grants.may_name_any_agent() && agent.as_ref().is_some_and(|id| !is_own(id));
-    if is_other_agent && !is_hidden {
-        refuse("AgentContextId", &bound.agent);
-    }
-    let conversation = &request.conversation_context_id;
-    if is_other(conversation, |known| &known.conversation) {
-        refuse("ConversationContextId", &bound.conversation);
-    }
-    if is_hidden {
-        faults.push(unknown_context("AgentContext"));
-    }
-    faults
 }
 
 /// The fault of a context that the catalog lacks. It does not repeat the id, which can be any text.

@@ -97,9 +97,9 @@ impl<P: Platform, D: Database> EmbeddedIndex<P, D> {
         let budget = &mut budget_of(platform);
         let (retry_after_ms, reason) = match self.index.embed(budget, platform, &services).await {
             Ok(EmbeddingOutcome::Complete) => {
-                self.wake_up.succeeded();
+                self.wake_up.backoff.note(false);
                 // While documents change, the alarm stays set: this instance may be lost before they are stored.
-                let has_changes = self.wake_up.has_changes();
+                let has_changes = self.wake_up.changes.get() > 0;
                 return if has_changes {
                     self.wake_up.set_in(platform, alarm_interval_ms)
                 } else {

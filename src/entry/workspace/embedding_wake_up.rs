@@ -14,11 +14,11 @@ const MAX_RETRY_AFTER_MS: u64 = 600_000;
 #[derive(Debug, Default)]
 pub(super) struct EmbeddingWakeUp {
     pub(super) alarm: Alarm,
-    backoff: Backoff,
+    pub(super) backoff: Backoff,
     /// From when to when a service that failed is left alone: for no longer where the clock was set back.
     rests: RefCell<Range<u64>>,
     /// The requests that are changing documents.
-    changes: Cell<u32>,
+    pub(super) changes: Cell<u32>,
 }
 
 /// A change of documents, which ends when it is dropped.
@@ -45,11 +45,6 @@ impl EmbeddingWakeUp {
         ChangeGuard(self)
     }
 
-    /// Whether documents are being changed, so that more chunks will have to be embedded.
-    pub(super) fn has_changes(&self) -> bool {
-        self.changes.get() > 0
-    }
-
     /// Records that everything was erased, the alarm included.
     pub(super) fn reset(&self) {
         self.alarm.forget();
@@ -59,11 +54,6 @@ impl EmbeddingWakeUp {
     /// Whether a service that failed is left alone.
     pub(super) fn is_backing_off<P: Platform>(&self, platform: &P) -> bool {
         self.rests.borrow().contains(&platform.now_ms())
-    }
-
-    /// Records a success of the service.
-    pub(super) fn succeeded(&self) {
-        self.backoff.note(false);
     }
 
     /// Records a failure of the service, and returns the wait before the next request, in milliseconds: the service's own

@@ -35,7 +35,14 @@ impl<'p> Removal<'p> {
     ) -> Result<Self> {
         let mut removal = Self { all: Counts::default(), removed: Vec::new() };
         for path in paths {
-            let counts = removed_at(index, budget, path).await?;
+            // The first reading that names a document is the one that is meant.
+            let mut counts = Counts::default();
+            for reading in path.readings() {
+                counts = index.remove(budget, reading).await?;
+                if counts.documents > 0 {
+                    break;
+                }
+            }
             removal.all.documents += counts.documents;
             removal.all.chunks += counts.chunks;
             removal.all.bytes += counts.bytes;
@@ -45,20 +52,4 @@ impl<'p> Removal<'p> {
         }
         Ok(removal)
     }
-}
-
-/// The first reading that names a document is the one that is meant.
-async fn removed_at<D: Database, F: AsyncFn()>(
-    index: &ChunkIndex<D>,
-    budget: &mut WorkBudget<F>,
-    path: &RemovedPath,
-) -> Result<Counts> {
-    let mut removed = Counts::default();
-    for reading in path.readings() {
-        removed = index.remove(budget, reading).await?;
-        if removed.documents > 0 {
-            break;
-        }
-    }
-    Ok(removed)
 }

@@ -152,15 +152,12 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
             }
         };
         let comparison = self.index.chunks().compare(budget, &listed).await?;
-        let warnings = if comparison.more_extra {
-            let message = "There are more extra documents than those listed. Remove these, and compare again.";
-            vec![Warning::new("extra_cut", message)]
-        } else {
-            Vec::new()
-        };
+        let message =
+            "There are more extra documents than those listed. Remove these, and compare again.";
+        let warning = comparison.more_extra.then(|| Warning::new("extra_cut", message));
         // The response is at most about as long as the body.
         budget.spend(BYTE_WORK.times(body.len())).await;
-        Ok(InvokeResult::success_with(comparison, warnings))
+        Ok(InvokeResult::success_with(comparison, warning.into_iter().collect()))
     }
 
     /// `POST …/search`: the chunks that a turn of a session with the catalog's default contexts would receive.
@@ -206,13 +203,10 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         let user = caller.user.as_ref();
         let target = RetrievalTarget { workspace: workspace_id, agent_context: id, user };
         let retrieved = retrieve(platform, &retrieval, target, query).await;
-        let warnings = if retrieved.failed {
-            let message = "The retrieval service failed; nothing could be found.";
-            vec![Warning::new("retrieval_failed", message)]
-        } else {
-            Vec::new()
-        };
-        Ok(InvokeResult::success_with(BTreeMap::from([("Chunks", retrieved.chunks)]), warnings))
+        let message = "The retrieval service failed; nothing could be found.";
+        let warning = retrieved.failed.then(|| Warning::new("retrieval_failed", message));
+        let (chunks, warnings) = (retrieved.chunks, warning.into_iter().collect());
+        Ok(InvokeResult::success_with(BTreeMap::from([("Chunks", chunks)]), warnings))
     }
 
     /// The search of a turn, which leaves out itself what does not fit the bytes of its agent context, and traces it.

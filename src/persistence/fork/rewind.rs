@@ -169,7 +169,7 @@ impl<D: Database> SessionStore<D> {
             None => 0,
             Some(seq) => {
                 let turn = "SELECT turn AS number FROM conversation WHERE seq = ?";
-                self.number(turn, &[seq.number().into()])?
+                self.number(turn, &[seq.0.into()])?
             }
         };
         // A turn that was repeated after later ones has compacted those, too.
@@ -251,13 +251,13 @@ impl<D: Database> SessionStore<D> {
     fn newest_entry_up_to(&self, turns: u64) -> Result<EntrySeq> {
         let newest = "SELECT MAX(seq) AS number FROM conversation
              WHERE turn <= ? AND kind <> 'system'";
-        self.number(newest, &[turns.into()]).map(EntrySeq::at)
+        self.number(newest, &[turns.into()]).map(EntrySeq)
     }
 
     /// Whether an entry of a turn after an ordinal stands before a place.
     fn stands_later_before(&self, place: EntrySeq, turns: u64) -> Result<bool> {
         let statement = "SELECT seq FROM conversation WHERE turn > ? AND seq < ? LIMIT 1";
-        let later = self.database.first(statement, &[turns.into(), place.number().into()])?;
+        let later = self.database.first(statement, &[turns.into(), place.0.into()])?;
         Ok(later.is_some())
     }
 

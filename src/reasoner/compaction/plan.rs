@@ -144,7 +144,15 @@ mod tests {
                 "a" => EntryKind::ModelOutput,
                 _ => EntryKind::ToolOutputs,
             };
-            Entry::listed(EntrySeq::at(seq), turn.parse().unwrap(), kind, 100)
+            Entry {
+                seq: EntrySeq(seq),
+                turn: turn.parse().unwrap(),
+                kind,
+                service: None,
+                withheld: false,
+                bytes: 100,
+                kept_parts: 0,
+            }
         };
         (2..).zip(words.split_whitespace()).map(entry).collect()
     }
@@ -153,8 +161,7 @@ mod tests {
     fn stays(words: &str, acknowledged: u64, bytes: usize) -> Option<usize> {
         let entries = entries(words);
         let turn = entries.last().unwrap().turn;
-        let layout =
-            Layout { entries: &entries, acknowledged: EntrySeq::at(acknowledged + 1), turn };
+        let layout = Layout { entries: &entries, acknowledged: EntrySeq(acknowledged + 1), turn };
         let cut = layout.cut_for(bytes)?;
         entries.iter().position(|entry| entry.seq == cut)
     }

@@ -6,7 +6,9 @@
 
 use serde_json::value::RawValue;
 
-use crate::composition::{SummaryRequest, add_to_record, compose_summary_request, summary_in};
+use crate::composition::{
+    ModelRequest, SUMMARY_PROMPT, add_to_record, compose_summary_input, summary_in,
+};
 use crate::contract::{Result, Usage};
 use crate::llm_call::UsableOutput;
 use crate::persistence::{Entry, EntryKind, Window};
@@ -86,9 +88,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             if calls_made == MAX_CALLS {
                 break;
             }
-            let prompt = running.agent.compaction.prompt.as_deref();
-            let request = compose_summary_request(prompt, text.as_deref(), read)?;
-            match self.call_for_summary(running, &request, &mut summary).await? {
+            let item = compose_summary_input(text.as_deref(), read)?;
+            match self.call_for_summary(running, &item, &mut summary).await? {
                 SummaryReply::Text(reply) => {
                     text = Some(begin_of(reply, most.min(MAX_BYTES)));
                     record.drain(..end);
@@ -106,14 +107,22 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     async fn call_for_summary(
         &self,
         running: &mut RunningTurn<'_>,
-        request: &SummaryRequest,
+        item: &RawValue,
         summary: &mut Summary,
     ) -> Result<SummaryReply> {
         let input = Input::default();
         let began_at = running.services.fallback();
         let exchange = loop {
             self.take_lease(running).await?;
-            let request = request.to_model(self.model(running), running.safety_identifier());
+            // It offers no tools, and nothing of it is stored at the service: no later call continues a summary, and
+            // none sends its reasoning.
+            let request = ModelRequest {
+                model: self.model(running),
+                instructions: running.agent.compaction.prompt.as_deref().unwrap_or(SUMMARY_PROMPT),
+                safety_identifier: running.safety_identifier(),
+                own_item: Some(item),
+                ..ModelRequest::default()
+            };
             let call = ModelCall { request, input: &input, live: None };
             let exchange = self.exchange(running, call).await?;
             if !can_fall_back(running, &exchange) {

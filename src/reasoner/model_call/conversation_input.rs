@@ -174,8 +174,7 @@ impl Input {
         window: &Window,
         seq: EntrySeq,
     ) -> Result<Self> {
-        let before = EntrySeq::at(seq.number().saturating_sub(1));
-        Ok(Self::within(window, store.entries_after(before)?))
+        Ok(Self::within(window, store.entries_after(seq.before())?))
     }
 
     /// Entries as a window sends them.

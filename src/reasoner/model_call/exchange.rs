@@ -255,14 +255,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         transcript: &mut Transcript,
         failure: &CallFailure,
     ) -> Result<()> {
-        let stays = match failure.of_reading() {
-            Reading::GoesOn
-            | Reading::Cut
-            | Reading::Silent
-            | Reading::Denied
-            | Reading::Refused => true,
-            Reading::GivenUp | Reading::Ended => false,
-        };
+        let stays = !matches!(failure.of_reading(), Reading::GivenUp | Reading::Ended);
         if let Some(going) = transcript.goes_on.take_if(|_| stays) {
             // Its tokens are counted with its end, and the earlier attempts with this record.
             transcript.usage = None;

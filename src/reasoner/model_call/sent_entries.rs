@@ -265,10 +265,10 @@ mod tests {
         let mut sent = Vec::new();
         for (seq, kind, form) in &entries {
             let sending = Sending { form: *form, foreign: false };
-            SentEntries::add(&mut sent, EntrySeq::at(*seq), *kind, sending);
+            SentEntries::add(&mut sent, EntrySeq(*seq), *kind, sending);
         }
         for (seq, kind, form) in &entries {
-            let seq = EntrySeq::at(*seq);
+            let seq = EntrySeq(*seq);
             let run = sent.iter().find(|run| run.first <= seq && seq <= run.last).unwrap();
             assert_eq!(run.form_of(*kind), *form, "{seq:?}");
         }
@@ -301,10 +301,10 @@ mod tests {
         let mut sent = Vec::new();
         for (seq, kind, foreign) in entries {
             let sending = Sending { form: SentForm::of(kind), foreign };
-            SentEntries::add(&mut sent, EntrySeq::at(seq), kind, sending);
+            SentEntries::add(&mut sent, EntrySeq(seq), kind, sending);
         }
         for (seq, kind, foreign) in entries {
-            let seq = EntrySeq::at(seq);
+            let seq = EntrySeq(seq);
             let run = sent.iter().find(|run| run.first <= seq && seq <= run.last).unwrap();
             assert_eq!(run.sending_of(kind).foreign, foreign, "{seq:?}");
         }

@@ -1,15 +1,16 @@
 //! A model call inside of its span: with all its attempts, or the reading of a response that was left. The span's
 //! attributes are what the transcript records, also of a call that is cut in its middle.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::pin::{Pin, pin};
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::exchange::{Exchange, ModelCall};
 use super::transcript::Transcript;
 use crate::contract::{Fault, Result};
+use crate::json::{first_member, text_of};
 use crate::llm_call::{CallFailure, UsableOutput};
 use crate::persistence::PendingResponse;
 use crate::ports::{Database, Platform, within};
@@ -126,11 +127,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
 }
 
 fn effort_in(reasoning: &RawValue) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Reasoning {
-        effort: Option<String>,
-    }
-    serde_json::from_str::<Reasoning>(reasoning.get()).ok()?.effort
+    first_member(reasoning.get(), "effort").and_then(text_of).map(Cow::into_owned)
 }
 
 fn unreadable_template() -> Fault {

@@ -152,7 +152,7 @@ impl Transcript {
             service: self.service.clone(),
             created_at: going.created_at,
             resumptions: 0,
-            newest_entry: newest_entry.number(),
+            newest_entry: newest_entry.0,
             unknown_responses: self.unknown_responses,
             transcript: self.to_json()?,
         })

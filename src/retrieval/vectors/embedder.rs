@@ -5,8 +5,7 @@
 //! embeds other texts is shortened, and in the end left without a vector.
 
 use super::embedding_service::{
-    BATCH_CHUNKS, BATCH_NUMBERS, EmbeddingFailure, EmbeddingRequest, EmbeddingService,
-    LearnedLimits,
+    BATCH_CHUNKS, BATCH_NUMBERS, EmbeddingFailure, EmbeddingService, LearnedLimits,
 };
 use super::quantized_vector::QuantizedVector;
 use super::vector_tables::{PendingChunk, VectorSet};
@@ -143,7 +142,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         if chunks.is_empty() {
             return Ok(Batch::Empty);
         }
-        let text_bytes = self.limits.text_bytes(set.model());
+        let text_bytes = self.text_bytes(&set);
         let vectors = match self.vectors(service, &set, &chunks, text_bytes).await {
             Ok(vectors) => vectors,
             Err(failure) if !failure.may_be_the_texts() => return Ok(Batch::Failed(failure)),
@@ -171,8 +170,9 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         let inputs: Vec<String> = chunks.iter().map(|chunk| input(chunk, text_bytes)).collect();
         let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let vectors = self.request(service, set, &inputs).await?;
-        let longest = chunks.iter().map(|chunk| chunk.text.len().min(text_bytes)).max();
-        self.limits.note_embedded(set.model(), longest.unwrap_or(0));
+        let longest =
+            chunks.iter().map(|chunk| chunk.text.len().min(text_bytes)).max().unwrap_or(0);
+        self.limits.of(set, |known| known.embedded_bytes = known.embedded_bytes.max(longest));
         Ok(vectors)
     }
 
@@ -184,9 +184,8 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
     ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
         let Self { tables, generation, platform, budget, limits } = self;
         let is_wanted = || tables.generation() == *generation;
-        let request = EmbeddingRequest { model: set.model(), inputs, is_wanted: &is_wanted };
         let longest_ms = if inputs.len() > 1 { RUN_MS } else { SINGLE_MS };
-        let embedding = Box::pin(service.embed(*platform, budget, limits, request));
+        let embedding = Box::pin(service.embed(*platform, budget, limits, set, inputs, is_wanted));
         in_time(*platform, longest_ms, embedding).await
     }
 
@@ -207,7 +206,7 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         if self.is_erased() || self.request(service, set, &[PROBE]).await.is_err() {
             return Err(refusal);
         }
-        let whole = chunk.text.len().min(self.limits.text_bytes(set.model()));
+        let whole = chunk.text.len().min(self.text_bytes(set));
         let mut bytes = whole;
         // A text that was erased meanwhile is not sent again.
         while !self.is_erased() {
@@ -215,8 +214,8 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             match self.vectors(service, set, chunks, bytes).await {
                 Ok(vectors) => {
                     // Where a text as long was embedded, it is the words that were refused, and not the length.
-                    if bytes < whole && whole > self.limits.embedded_bytes(set.model()) {
-                        self.limits.shorten_texts(set.model(), bytes);
+                    if bytes < whole && whole > self.limits.of(set, |known| known.embedded_bytes) {
+                        self.limits.of(set, |known| known.text_bytes = Some(bytes));
                     }
                     return Ok(Some(vectors));
                 }
@@ -245,6 +244,11 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
             }
         }
         Ok(())
+    }
+
+    /// The most bytes of a chunk's text.
+    fn text_bytes(&self, set: &VectorSet) -> usize {
+        self.limits.of(set, |known| known.text_bytes).unwrap_or(usize::MAX)
     }
 
     fn is_erased(&self) -> bool {

@@ -4,12 +4,14 @@
 //! request has both. Members that the service refuses are omitted if its vectors have the right length without them.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::quantized_vector::QuantizedVector;
+use super::vector_tables::VectorSet;
 use crate::catalog::Embeddings;
 use crate::json::{first_member, for_each_element};
 use crate::outbound::{SecretHeaders, Service, ServiceFailure, address, post_to};
@@ -36,40 +38,24 @@ pub struct EmbeddingService<'a> {
     pub base_url: &'a str,
 }
 
-/// A model, and the length of its vectors.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct EmbeddingModel<'a> {
-    pub(super) name: &'a str,
-    pub(super) dimensions: usize,
-}
-
-/// Texts to embed.
-pub(super) struct EmbeddingRequest<'a> {
-    pub(super) model: EmbeddingModel<'a>,
-    pub(super) inputs: &'a [&'a str],
-    /// Whether the texts may still be sent, for a request that has to be repeated in another form.
-    pub(super) is_wanted: &'a dyn Fn() -> bool,
-}
-
 /// The limits of services, as this instance has learned them from their refusals.
 pub(crate) struct LearnedLimits {
     /// The most chunks of the next batch.
     pub(super) batch_chunks: Cell<usize>,
-    /// The models of which something else was learned.
-    models: RefCell<Vec<LearnedModel>>,
+    /// What else was learned of models, by their names and the lengths of their vectors.
+    models: RefCell<BTreeMap<(String, usize), LearnedModel>>,
 }
 
-struct LearnedModel {
-    model: String,
-    dimensions: usize,
+#[derive(Default)]
+pub(super) struct LearnedModel {
     /// What the model's service does not refuse.
     form: RequestForm,
     /// Whether the model has embedded anything, a question or a chunk.
     has_embedded: bool,
     /// The bytes of the longest text of a chunk that the model has embedded.
-    embedded_bytes: usize,
-    /// The most bytes of a chunk's text.
-    text_bytes: usize,
+    pub(super) embedded_bytes: usize,
+    /// The most bytes of a chunk's text, where longer ones were refused.
+    pub(super) text_bytes: Option<usize>,
 }
 
 /// Which of the members `dimensions` and `encoding_format` a request has.
@@ -88,81 +74,25 @@ impl Default for LearnedLimits {
 }
 
 impl LearnedLimits {
-    fn form(&self, model: EmbeddingModel<'_>) -> RequestForm {
-        self.learned(model, |known| known.form)
-    }
-
-    /// Notes that the model has embedded something in this form.
-    fn learn_form(&self, model: EmbeddingModel<'_>, form: RequestForm) {
-        self.learned(model, |known| {
-            known.form = form;
-            known.has_embedded = true;
-        });
-    }
-
-    fn has_embedded(&self, model: EmbeddingModel<'_>) -> bool {
-        self.learned(model, |known| known.has_embedded)
-    }
-
-    /// The bytes of the longest text of a chunk that the model has embedded.
-    pub(super) fn embedded_bytes(&self, model: EmbeddingModel<'_>) -> usize {
-        self.learned(model, |known| known.embedded_bytes)
-    }
-
-    /// Notes that the model has embedded a text of so many bytes.
-    pub(super) fn note_embedded(&self, model: EmbeddingModel<'_>, bytes: usize) {
-        self.learned(model, |known| known.embedded_bytes = known.embedded_bytes.max(bytes));
-    }
-
-    /// The most bytes of a chunk's text that the model is sent.
-    pub(super) fn text_bytes(&self, model: EmbeddingModel<'_>) -> usize {
-        self.learned(model, |known| known.text_bytes)
-    }
-
-    /// Notes that the model refuses longer texts.
-    pub(super) fn shorten_texts(&self, model: EmbeddingModel<'_>, bytes: usize) {
-        self.learned(model, |known| known.text_bytes = bytes);
-    }
-
-    fn learned<T>(
-        &self,
-        model: EmbeddingModel<'_>,
-        look: impl FnOnce(&mut LearnedModel) -> T,
-    ) -> T {
+    /// Looks at what was learned of a set's model, or learns more of it.
+    pub(super) fn of<T>(&self, set: &VectorSet, look: impl FnOnce(&mut LearnedModel) -> T) -> T {
         let mut models = self.models.borrow_mut();
-        if let Some(known) = models.iter_mut().find(|known| known.is_of(model)) {
-            return look(known);
-        }
-        let EmbeddingModel { name, dimensions } = model;
-        let form = RequestForm::default();
-        let (has_embedded, embedded_bytes, text_bytes) = (false, 0, usize::MAX);
-        let model = name.to_owned();
-        let mut new =
-            LearnedModel { model, dimensions, form, has_embedded, embedded_bytes, text_bytes };
-        let looked = look(&mut new);
-        models.push(new);
-        looked
-    }
-}
-
-impl LearnedModel {
-    fn is_of(&self, model: EmbeddingModel<'_>) -> bool {
-        self.model == model.name && self.dimensions == model.dimensions
+        look(models.entry((set.model.clone(), set.dimensions)).or_default())
     }
 }
 
 impl RequestForm {
     /// The body of a request.
-    fn body(self, model: EmbeddingModel<'_>, inputs: &[&str]) -> String {
-        let EmbeddingModel { name, dimensions } = model;
+    fn body(self, set: &VectorSet, inputs: &[&str]) -> String {
+        let VectorSet { model, dimensions, .. } = set;
         let body = match self {
             Self::Both => json!({
-                "model": name, "input": inputs, "dimensions": dimensions, "encoding_format": "base64",
+                "model": model, "input": inputs, "dimensions": dimensions, "encoding_format": "base64",
             }),
             Self::WithoutEncodingFormat => {
-                json!({ "model": name, "input": inputs, "dimensions": dimensions })
+                json!({ "model": model, "input": inputs, "dimensions": dimensions })
             }
-            Self::Neither => json!({ "model": name, "input": inputs }),
+            Self::Neither => json!({ "model": model, "input": inputs }),
         };
         body.to_string()
     }
@@ -192,18 +122,14 @@ impl EmbeddingFailure {
     /// Whether fewer or shorter texts may help. Some services answer texts that are too long with 500.
     pub(super) fn may_be_the_texts(&self) -> bool {
         match self {
-            Self::Service(failure) => match failure {
-                ServiceFailure::TimedOut(_)
-                | ServiceFailure::NotJson
-                | ServiceFailure::TooLarge(_) => true,
-                // A firewall before the service answers 403 or 406 to words that look like an attack.
-                ServiceFailure::Status { status, .. } => {
-                    matches!(status, 400 | 403 | 406 | 413 | 422 | 500)
-                }
-                ServiceFailure::Secret(_)
-                | ServiceFailure::Unreachable
-                | ServiceFailure::RedirectedAway => false,
-            },
+            // A firewall before the service answers 403 or 406 to words that look like an attack.
+            Self::Service(ServiceFailure::Status { status, .. }) => {
+                matches!(status, 400 | 403 | 406 | 413 | 422 | 500)
+            }
+            Self::Service(failure) => matches!(
+                failure,
+                ServiceFailure::TimedOut(_) | ServiceFailure::NotJson | ServiceFailure::TooLarge(_)
+            ),
             Self::NoVectors => true,
             Self::OtherLength(..) => false,
         }
@@ -219,25 +145,29 @@ impl EmbeddingFailure {
 }
 
 impl EmbeddingService<'_> {
-    /// The vectors of texts, in the order of the texts.
+    /// The vectors of texts for a set, in the order of the texts. `is_wanted` says whether they may still be sent, for a
+    /// request that has to be repeated in another form.
     pub(super) async fn embed<P: Platform, F: AsyncFn()>(
         &self,
         platform: &P,
         budget: &mut WorkBudget<F>,
         limits: &LearnedLimits,
-        request: EmbeddingRequest<'_>,
+        set: &VectorSet,
+        inputs: &[&str],
+        is_wanted: impl Fn() -> bool,
     ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
-        let EmbeddingRequest { model, inputs, is_wanted } = request;
         let service = self.service(platform)?;
-        let mut form = limits.form(model);
+        let mut form = limits.of(set, |known| known.form);
         let response = loop {
-            let body = form.body(model, inputs);
+            let body = form.body(set, inputs);
             let (timeout_ms, own) = (self.embeddings.timeout_ms, Vec::new());
             let response = post_to(&service, timeout_ms, own, body, MAX_RESPONSE_BYTES).await;
             let is_refused = match response {
                 Err(ServiceFailure::Status { status: 400 | 422, .. }) => true,
                 // LiteLLM refuses members so. Of a model that has embedded in this form it is a fault.
-                Err(ServiceFailure::Status { status: 500, .. }) => !limits.has_embedded(model),
+                Err(ServiceFailure::Status { status: 500, .. }) => {
+                    !limits.of(set, |known| known.has_embedded)
+                }
                 _ => false,
             };
             match form.reduced().filter(|_| is_refused && is_wanted()) {
@@ -245,9 +175,9 @@ impl EmbeddingService<'_> {
                 None => break response?,
             }
         };
-        let vectors = read_vectors(budget, &response, model.dimensions, inputs.len()).await?;
+        let vectors = read_vectors(budget, &response, set.dimensions, inputs.len()).await?;
         // Remember omitted members only after success: the refusal may have had another cause.
-        limits.learn_form(model, form);
+        limits.of(set, |known| (known.form, known.has_embedded) = (form, true));
         Ok(vectors)
     }
 

@@ -2,9 +2,7 @@
 
 use std::pin::pin;
 
-use super::embedding_service::{
-    EmbeddingFailure, EmbeddingRequest, EmbeddingService, LearnedLimits,
-};
+use super::embedding_service::{EmbeddingFailure, EmbeddingService, LearnedLimits};
 use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
 use crate::contract::Result;
@@ -64,17 +62,14 @@ pub(crate) async fn embed_question<D: Database, P: Platform, F: AsyncFn()>(
     let Some(set) = set else { return Ok(embedded) };
     let end = text.floor_char_boundary(QUESTION_BYTES);
     let generation = tables.generation();
-    let request = EmbeddingRequest {
-        model: set.model(),
-        inputs: &[text.get(..end).unwrap_or(text)],
-        is_wanted: &|| tables.generation() == generation,
-    };
-    let span = platform.span(&QuestionEmbedding::name(set.model().name));
-    let embedding = pin!(service.embed(platform, budget, limits, request));
+    let is_wanted = || tables.generation() == generation;
+    let inputs = [text.get(..end).unwrap_or(text)];
+    let span = platform.span(&QuestionEmbedding::name(&set.model));
+    let embedding = pin!(service.embed(platform, budget, limits, &set, &inputs, is_wanted));
     let vectors = within(span.as_ref(), embedding).await;
     if let Some(span) = &span {
         let base_url = service.embeddings.base_url.as_deref().unwrap_or(service.base_url);
-        let (model, failed) = (set.model().name, vectors.is_err());
+        let (model, failed) = (set.model.as_str(), vectors.is_err());
         let record = QuestionEmbedding { model, base_url, failed };
         record.describe(span);
     }

@@ -7,7 +7,6 @@
 //! When the catalog names another model, searches use the vectors of the former model until those of the new one are
 //! complete.
 
-use super::embedding_service::EmbeddingModel;
 use super::quantized_vector::QuantizedVector;
 use crate::catalog::Embeddings;
 use crate::contract::{Fault, Result};
@@ -31,10 +30,6 @@ pub(crate) struct VectorSet {
 }
 
 impl VectorSet {
-    pub(super) fn model(&self) -> EmbeddingModel<'_> {
-        EmbeddingModel { name: &self.model, dimensions: self.dimensions }
-    }
-
     /// Whether a service makes vectors of this set.
     pub(super) fn is_by(&self, service: &Embeddings) -> bool {
         service.makes(&self.model, self.dimensions)
