@@ -1,12 +1,12 @@
 // aptix-edge-server: which command is meant, with which options. Each command's own file does the work.
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { backup } from './backup.mjs';
 import { check } from './check.mjs';
-import { configuration, nothing, secretsOf, suggestion, valuesOf } from './configuration.mjs';
+import { configuration, nothing, suggestion } from './configuration.mjs';
 import { deploy, writeConfiguration } from './deploy.mjs';
 import { dev } from './dev.mjs';
 import { Fault, toldOf } from './fault.mjs';
+import { seen } from './online/report.mjs';
 import { PRODUCT } from './package_files.mjs';
 import { rehearse } from './rehearse.mjs';
 import { restore } from './restore.mjs';
@@ -39,7 +39,7 @@ const COMMANDS = {
     usage: 'dev [--port 8787] [--catalog FILE] [--data DIR]',
     does: 'serves for local work; without a key, with a stand-in for the model service',
     options: { port: text, catalog: text, data: text },
-    run: ({ port = '8787', catalog, data }) => dev({ port: portOf(port), catalog, data: data ?? path.join('.aptix-edge', port), say }),
+    run: ({ port = '8787', catalog, data }) => dev({ port: portOf(port), catalog, data, say }),
   },
   serve: {
     usage: 'serve --data DIR [--config FILE [--env NAME]] [--listen 127.0.0.1:8787] [--drain 10s]',
@@ -60,19 +60,17 @@ const COMMANDS = {
     does: 'runs recorded sessions again under another catalog or context, with the real model service and no other',
     options: { ...CONFIGURED, catalog: text, context: text, baseline: text, judge: text, times: text, 'max-drift': text, 'min-score': text, junit: text, json: text },
     takes: ['EXPORT…'],
-    run: ({ times = '1', 'max-drift': maxDrift, 'min-score': minScore, config, env, catalog, ...values }, paths) => {
-      const settings = settingsOf({ config, env });
-      return rehearse({
+    run: ({ times = '1', 'max-drift': maxDrift, 'min-score': minScore, config, env, ...values }, paths) =>
+      rehearse({
         ...values,
         paths,
-        catalog: catalog ?? settings.Catalog,
+        configured: () => settingsOf({ config, env }),
+        environment: config === undefined ? process.env : {},
         times: wholeOf('--times', times),
         maxDrift: shareOf('--max-drift', maxDrift),
         minScore: shareOf('--min-score', minScore),
-        values: { ...(config === undefined ? process.env : {}), ...valuesOf(settings), ...secretsOf(settings) },
         print,
-      });
-    },
+      }),
   },
   backup: {
     usage: 'backup --data DIR --to FILE',
@@ -130,7 +128,7 @@ async function main([name, ...rest]) {
     if (positionals.length !== takes.length && !isMany) throw new Fault(`usage: ${NAME} ${command.usage}`, MISUSED);
     return (await command.run(values, positionals)) ?? 0;
   } catch (fault) {
-    console.error(`${NAME}: ${toldOf(fault)}`);
+    console.error(seen(`${NAME}: ${toldOf(fault)}`));
     return fault instanceof Fault ? fault.code : 1;
   }
 }
@@ -144,7 +142,8 @@ function argumentsOf({ options, usage }, args) {
 }
 
 function required(values, name = Object.keys(values)[0]) {
-  if (values[name] === undefined) throw new Fault(`--${name} is missing`, MISUSED);
+  // An empty one, as of a variable that is not set, would be the current folder.
+  if (!values[name]) throw new Fault(`--${name} is missing`, MISUSED);
   return values[name];
 }
 
@@ -190,8 +189,9 @@ function say(line) {
   console.log(`${NAME}: ${line}`);
 }
 
+/** Names and words in it are others', such as those of an export or of an archive. */
 function print(lines) {
-  console.log(lines);
+  console.log(seen(lines));
   return 0;
 }
 

@@ -12,6 +12,7 @@ import { rehearsal } from '../../tools/rehearse/rehearsal.mjs';
 import { rehearsedCatalog } from '../../tools/rehearse/rehearsed_catalog.mjs';
 import { junitReport, sessionText, totalsText } from '../../tools/rehearse/report.mjs';
 import { faultsOf, read, served } from './catalog_file.mjs';
+import { secretsOf, valuesOf } from './configuration.mjs';
 import { Fault, toldOf } from './fault.mjs';
 
 /** Exit codes. */
@@ -21,13 +22,16 @@ const VARIABLES = ['OPENAI_MODEL', 'MAX_BODY_BYTES', 'MAX_ITERATIONS', 'MAX_TURN
 const OPENAI = 'https://api.openai.com/v1';
 
 /**
- * Rehearses the exports at `paths`; resolves to the exit code. `values` are the variables and secrets that there are, `baseline` is
- * `1` or a catalog's file.
+ * Rehearses the exports at `paths`; resolves to the exit code. `configured()` reads the settings (configuration.mjs), `environment`
+ * has what stands beside their variables and secrets, `baseline` is `1` or a catalog's file.
  */
-export async function rehearse({ paths, catalog, context, baseline, judge: command, times, maxDrift, minScore, junit, json, values, print }) {
+export async function rehearse({ paths, configured, environment, catalog: named, context, baseline, judge: command, times, maxDrift, minScore, junit, json, print }) {
   try {
+    const settings = configured();
+    const catalog = named ?? settings.Catalog;
+    const values = { ...environment, ...valuesOf(settings), ...secretsOf(settings) };
     if (catalog === undefined && context === undefined) throw new Fault('CATALOG (--catalog) or CONTEXT (--context) has to say what is tried');
-    if (minScore !== undefined && command === undefined) throw new Fault('MIN_SCORE (--min-score) needs a JUDGE (--judge)');
+    if (minScore !== undefined && !command) throw new Fault('MIN_SCORE (--min-score) needs a JUDGE (--judge)');
     const sessions = recorded(paths);
     const tried = catalog === undefined ? JSON.stringify(builtIn) : read(catalog);
     const lanes = [{ name: 'rehearsed', catalog: tried, contextOf: (session) => context ?? session.context }];

@@ -23,9 +23,9 @@ const DAMAGED = 11;
 export async function restore(from, data) {
   process.umask(0o077);
   if (!existsSync(from)) throw new Fault(`there is no file ${from}`);
-  if (existsSync(data) && readdirSync(data).length > 0) throw new Fault(`${data} is not empty; a backup is put into an empty folder`);
   const folder = new DataFolder(data);
   const wasThere = existsSync(folder.root);
+  if (wasThere && readdirSync(folder.root).length > 0) throw new Fault(`${folder.root} is not empty; a backup is put into an empty folder`);
   try {
     mkdirSync(folder.root, { recursive: true });
     writeFileSync(folder.restoring, '', { flag: 'wx' });

@@ -81,11 +81,13 @@ test('a judge gets a line for each turn, and its scores are held to the bound', 
   const args = ['--catalog', changedCatalog(recording, 'judged'), '--judge', `'${process.execPath}' '${judge}'`];
   const good = await rehearse(recording, files, [...args, '--min-score', '1']);
   assert.deepEqual([good.code, good.report.Totals.Score], [0, 1], good.out + good.err);
-  assert.match(good.out, /turn talks: the same calls, the same text, score 1 \(by its\u2028text\)/);
+  assert.match(good.out, /turn talks: the same calls, the same text, score 1 \(by its\ufffdtext\)/);
   const wrong = await rehearse(recording, files, ['--catalog', changedCatalog(recording, 'judged'), '--judge', 'echo no', '--min-score', '1']);
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /the judge says no, not \{"Score"/);
   assert.doesNotMatch(wrong.err, /^ +at /m, 'a judge is the operator\'s, whom a trace tells nothing');
+  const steering = await rehearse(recording, files, ['--catalog', changedCatalog(recording, 'judged'), '--judge', "printf '\\033[2J\\n'"]);
+  assert.match(steering.err, /the judge says \ufffd\[2J, not/, 'a judge asks a model, whose words move no cursor');
 });
 
 test('a turn that failed and had not is 3, and wrong use is 2, with its remedy', async () => {
@@ -112,6 +114,8 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
   const keyless = recording.in('keyless.json');
   writeFileSync(keyless, '{}');
   const unnamed = (catalog) => delete catalog.AgentContexts.default.BaseUrl;
+  const secretless = recording.in('secretless.json');
+  writeFileSync(secretless, '{"Secrets":{"OPENAI_API_KEY":"nowhere"}}');
   for (const [exports, args, told] of [
     [files, [], /CATALOG \(--catalog\) or CONTEXT/],
     [files, ['--catalog', same, '--context', 'nowhere'], /no conversation context nowhere.*CONTEXT \(--context\) names another, of default, replay/],
@@ -119,8 +123,11 @@ test('a turn that failed and had not is 3, and wrong use is 2, with its remedy',
     [[none], ['--catalog', same], /none\.json cannot be rehearsed: it is no export of a session/],
     [[...files, ...files], ['--catalog', same], /has the session of/],
     [[running], ['--catalog', same], /has no turn that has ended/],
+    [files, ['--catalog', same, '--judge', '', '--min-score', '1'], /needs a JUDGE/],
     [files, ['--catalog', same, '--max-drift', '5'], /--max-drift 5 is no number from 0 to 1/],
     [files, ['--catalog', same, '--min-score', '1'], /needs a JUDGE/],
+    [files, ['--catalog', same, '--config', recording.in('unwritten.json')], /unwritten\.json cannot be read: ENOENT/],
+    [files, ['--catalog', same, '--config', secretless], /\/Secrets\/OPENAI_API_KEY: \S+nowhere cannot be read: ENOENT/],
     // Beside the stand-in, a service that the catalog names is not sent the stand-in's key.
     [files, ['--catalog', changedCatalog(recording, 'unnamed', unnamed), '--config', keyless], /these secrets of the model services are not set: OPENAI_API_KEY/],
   ]) {

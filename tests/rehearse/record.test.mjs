@@ -4,9 +4,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { callsOf } from '../../tools/rehearse/comparison.mjs';
 import { readSession } from '../../tools/rehearse/record.mjs';
+import { RecordedAnswers } from '../../tools/rehearse/recorded_answers.mjs';
 import { rehearsal } from '../../tools/rehearse/rehearsal.mjs';
+import { answerMcp } from '../../tools/rehearse/recorded_mcp.mjs';
 import { runSession } from '../../tools/rehearse/session_run.mjs';
+import { TurnRun } from '../../tools/rehearse/turn_run.mjs';
 import { serve } from '../local_server.mjs';
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'record-'));
@@ -23,6 +27,13 @@ test('an export is read with the mark of an editor, and with names that every ob
   assert.equal(session.turns.length, 1);
 });
 
+test('a list that an MCP server gave as data is given as data again', async () => {
+  const asked = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list' } });
+  const ResultJson = JSON.stringify([{ type: 'input_text', text: '[1, 2.0]' }]);
+  const { text } = await answerMcp(asked, [], async () => ({ ResultJson }));
+  assert.equal(text, '{"jsonrpc":"2.0","id":1,"result":{"resultType":"complete","content":[],"structuredContent":[1, 2.0]}}');
+});
+
 test('words that were added are sent behind the calls whose output was kept, however many failed before', () => {
   const ModelCalls = [{ Number: 1, Fault: { ErrorCode: 'upstream_rejected' } }, { Number: 2, Fault: null }, { Number: 3, Fault: null }];
   const Steers = [{ SteerId: 'x', Interrupted: false, ModelCall: 1, Instruction: 'Also.' }];
@@ -31,6 +42,12 @@ test('words that were added are sent behind the calls whose output was kept, how
   writeFileSync(file, JSON.stringify({ SessionId: 's', Turns: [turn] }));
   const [{ before, interrupts }] = readSession(file).turns[0].steers;
   assert.deepEqual([before, interrupts], [1, false]);
+});
+
+test('a call without arguments is the same call, whether its model wrote an empty object or nothing', () => {
+  const call = { Name: 'list', ArgumentsJson: '', RunsOn: 'server', Answer: { ResultJson: '[]' } };
+  assert.equal(new RecordedAnswers([{ id: '1', calls: [call] }]).result('1', 'list', '{}'), call);
+  assert.deepEqual(callsOf({ ToolCalls: [call] }), callsOf({ ToolCalls: [{ ...call, ArgumentsJson: ' { } ' }] }));
 });
 
 test('a turn whose answer has a line separator of Unicode is run, as any other one', async () => {
@@ -59,4 +76,28 @@ test('a session that no MCP server gave a tool is not offered those of another o
   await rehearsal({ sessions, lanes, times: 1, serve: serving, onSession: ({ SessionId }) => served.at(-1).push(SessionId) });
   await service.close();
   assert.deepEqual(served, [['offered', 'offered too'], ['without']]);
+});
+
+test('words that came too late for a call of a cancelled turn are sent before it is cancelled', async () => {
+  const ModelCalls = [{ Number: 1, Fault: null }, { Number: 2, Interrupted: true, Fault: null }, { Number: 3, Fault: { ErrorCode: 'turn_aborted' } }];
+  const Steers = [
+    { SteerId: 'cut', State: 'delivered', Interrupted: true, ModelCall: 1, Instruction: 'Stop.' },
+    { SteerId: 'kept', State: 'kept', Interrupted: false, Instruction: 'Also.' },
+    { SteerId: 'refused', State: 'refused', Interrupted: false, Instruction: 'No.' },
+  ];
+  const turn = { TurnId: '1', Status: 'aborted', Submissions: [], Conversation: [], Composition: [], ModelCalls, Steers, ToolCalls: [], Tools: [] };
+  const file = path.join(folder, 'kept.json');
+  writeFileSync(file, JSON.stringify({ SessionId: 's', Turns: [turn] }));
+  const session = readSession(file);
+  const asked = [];
+  const ask = async (route, body) => {
+    asked.push([route, body?.Instruction]);
+    return { Successful: true };
+  };
+  const run = new TurnRun({ session, turn: session.turns[0], answers: undefined, ask });
+  run.modelAnswered(200);
+  assert.equal(await run.modelCall(), false);
+  const at = '/sessions/s/turns/1';
+  assert.deepEqual(asked, [[`${at}/steer`, 'Stop.'], [`${at}/steer`, 'Also.'], [`${at}/cancel`, undefined]]);
+  assert.deepEqual(run.unsent.map(({ request }) => request.SteerId), ['refused']);
 });

@@ -185,6 +185,8 @@ impl Bundle {
         struct InvokeResult {
             result: Box<RawValue>,
         }
+        // Some editors write a mark first.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document = serde_json::from_str::<InvokeResult>(text);
         let result = document.as_ref().map_or(text, |whole| whole.result.get());
         let read: Result<Self, _> = serde_json::from_str(result);

@@ -1,5 +1,7 @@
 //! What the command prints: a line for each model call, and what was not as it is recorded.
 
+use aptix_edge::encoding::disturbs_a_line;
+
 use super::bundle::Bundle;
 use super::rebuild::rebuild;
 use super::rerun::rerun;
@@ -15,7 +17,7 @@ pub struct Report {
 
 /// Rebuilds every body of an export, and runs the session again. It fails for a text that is no export.
 pub fn report(export: &str) -> Result<Report, String> {
-    let bundle = Bundle::read(export)?;
+    let bundle = Bundle::read(export).map_err(|why| seen(&why))?;
     let mut report = Report { text: String::new(), faults: 0 };
     for turn in &bundle.turns {
         report.say(&format!("turn {}: {}", turn.turn_id, turn.status));
@@ -43,7 +45,7 @@ pub fn report(export: &str) -> Result<Report, String> {
 
 impl Report {
     fn say(&mut self, line: &str) {
-        self.text.push_str(line);
+        self.text.push_str(&seen(line));
         self.text.push('\n');
     }
 
@@ -51,4 +53,11 @@ impl Report {
         self.faults += 1;
         self.say(line);
     }
+}
+
+/// A text for a terminal, in which what somebody wrote into an export moves no cursor and turns no text.
+fn seen(text: &str) -> String {
+    let shown =
+        |c: char| if c != '\n' && disturbs_a_line(c) { char::REPLACEMENT_CHARACTER } else { c };
+    text.chars().map(shown).collect()
 }

@@ -124,6 +124,14 @@ test('a configuration is refused with each of its faults, and the nearest name',
   const linked = await command(['dev', '--data', brought], { env: { OPENAI_API_KEY: 'none' } });
   assert.deepEqual([linked.code, readFileSync(target, 'utf8')], [1, 'mine']);
   assert.match(linked.err, /\.gitignore is a link, /);
+  // It may bring a link as that folder; with this lock, nothing would be served from where it leads.
+  const [repository, theirs] = ['repository', 'theirs/8787'].map((name) => path.join(folder, name));
+  for (const each of [repository, theirs]) mkdirSync(each, { recursive: true });
+  writeFileSync(path.join(theirs, 'lock'), 'No database. '.repeat(100));
+  symlinkSync(path.dirname(theirs), path.join(repository, '.aptix-edge'));
+  const led = await command(['dev'], { cwd: repository, env: { OPENAI_API_KEY: 'none' } });
+  assert.deepEqual([led.code, readdirSync(theirs)], [1, ['lock']]);
+  assert.match(led.err, /: \.aptix-edge is a link, /);
   const nowhere = await command(['serve', '--data', path.join(folder, 'data'), '--listen', '127.0.0.1:65536']);
   assert.match(nowhere.err, /--listen 127\.0\.0\.1:65536 is no address/);
   const { code, err } = await command(['serv']);
@@ -540,6 +548,10 @@ test('a backup that is made while turns run holds all that was acknowledged, and
   const put = await command(['restore', '--from', file, '--data', data]);
   assert.equal(put.code, 0, put.err);
   assert.match((await command(['restore', '--from', file, '--data', data])).err, /is not empty/);
+  // A variable that is not set names no folder: the current one would be emptied where the backup is spoiled.
+  const unset = await command(['restore', '--from', `${file}.cut`, '--data', ''], { cwd: data });
+  assert.deepEqual([unset.code, unset.err], [2, 'aptix-edge-server: --data is missing\n']);
+  assert.ok(existsSync(path.join(data, 'release.json')));
 
   // A restore that is killed leaves no folder that looks like a server's.
   const [part, pipe] = [path.join(scratch, 'part'), path.join(scratch, 'unread')];

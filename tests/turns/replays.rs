@@ -50,7 +50,7 @@ fn a_rebuilt_body_is_the_one_that_was_sent() {
         bed.post(&with(turn(id, words), members)).final_text();
         sent.push(bed.world.model.latest_body());
     }
-    let bundle = Bundle::read(&exported(&bed)).unwrap();
+    let bundle = Bundle::read(&format!("\u{feff}{}", exported(&bed))).unwrap();
     let mut calls = 0;
     for (turn, latest) in bundle.turns.iter().zip(sent) {
         let bodies: Vec<String> =
@@ -195,6 +195,17 @@ fn a_session_replays_whose_catalog_has_changed_how_it_compacts_and_when_tools_ar
     });
     bed.post(&turn("t3", "Three [plan: server]")).final_text();
     assert_replays(&bed, "changes");
+}
+
+#[test]
+fn nothing_that_stands_in_an_export_steers_the_terminal_of_whoever_replays_it() {
+    let bed = Bed::new();
+    bed.post(&turn("t1", "One")).final_text();
+    let mut export: Value = serde_json::from_str(&exported(&bed)).unwrap();
+    export["Result"]["Turns"][0]["Status"] = json!("\u{1b}[2J");
+    let report = report(&export.to_string()).unwrap();
+    assert!(report.text.starts_with("turn t1: \u{fffd}[2J\n"), "{}", report.text);
+    assert!(!report.text.contains('\u{1b}'), "{}", report.text);
 }
 
 #[test]

@@ -249,6 +249,23 @@ fn a_session_that_never_began_is_not_listed_and_is_forgotten_after_minutes() {
 }
 
 #[test]
+fn a_first_turn_that_is_on_its_way_while_the_list_is_read_begins_its_session() {
+    let bed = people();
+    let request = with(words("a", "t1", "Hello"), json!({ "ToolChoiceName": "unknown" }));
+    let refused = bed.ask_as("alice", "POST", "/execute", &request.to_string());
+    assert_eq!(refused.failure(), (400, "invalid_field"));
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 5 * 60_000);
+    // Its body takes seconds, in which the list forgets the session that did not begin.
+    let body = vec![Piece::Silence(5_000), Piece::text(&words("a", "t2", "Hello").to_string())];
+    let sent = bed.ask_in_pieces("POST", "/execute", &[("Aptix-User", "alice")], body);
+    bed.world.executor.set_now_ms(bed.world.executor.now_ms() + 1);
+    assert_eq!(bed.list("alice", ""), Vec::<Value>::new());
+    assert_eq!(rows(&bed, "alice", "session_id").len(), 0);
+    bed.wait(&sent).unwrap().final_text();
+    assert_eq!(bed.ids("alice", ""), ["a"]);
+}
+
+#[test]
 fn a_page_of_which_many_sessions_never_began_leads_on_to_those_that_did() {
     // After minutes those that were asked are gone when the next page begins behind them.
     for (orders, wait_ms) in [(["Activity", "Created"].as_slice(), 0), (&["Activity"], 5 * 60_000)]

@@ -1,9 +1,9 @@
 // The form in which arguments are compared: RFC 8785, so that white space and the order of members make no difference.
 
-/** JSON text in that form; text that is no JSON as it is. */
+/** JSON text in that form; text that is no JSON as it is. Some model services write no text for a call without arguments. */
 export function canonical(text) {
   try {
-    return written(JSON.parse(text));
+    return written(JSON.parse(text.trim() || '{}'));
   } catch {
     return text;
   }

@@ -69,10 +69,10 @@ function withoutSettlement({ Answer, ...call }) {
 const isHeard = ({ Interrupted, Fault }) => !Interrupted && (Fault ?? null) === null;
 
 /** `before`: how many model calls had ended with an output when the model got it; `undefined` where it never did. */
-function steerOf({ SteerId, Interrupted, ModelCall, Sequence, Instruction, InputArtifacts, ClipboardImages }, conversation, modelCalls) {
+function steerOf({ SteerId, State, Interrupted, ModelCall, Sequence, Instruction, InputArtifacts, ClipboardImages }, conversation, modelCalls) {
   const entry = Sequence === undefined ? undefined : conversation.find((each) => each.Sequence === Sequence);
   const content = entry ? readMessage(entry.Items).request : { Instruction, InputArtifacts, ClipboardImages };
-  if (ModelCall === undefined) return { request: { SteerId, ...content } };
+  if (ModelCall === undefined) return { request: { SteerId, ...content }, isKept: State === 'kept' };
   // Only calls whose output was kept have a number, and summaries have none.
   const places = modelCalls.flatMap((call, place) => (call.Summary || !isHeard(call) ? [] : [place]));
   const before = modelCalls.slice(0, places[ModelCall] ?? modelCalls.length).filter(isHeard).length;

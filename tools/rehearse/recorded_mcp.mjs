@@ -24,6 +24,9 @@ function resultOf({ ResultJson, ErrorMessage }) {
   if (ResultJson === undefined) return written([{ type: 'text', text: ErrorMessage }], ',"isError":true');
   const value = JSON.parse(ResultJson);
   if (typeof value === 'string') return written([{ type: 'text', text: value }]);
+  // A list that is data stands in a text, so that it passes for no content.
+  const isData = Array.isArray(value) && value.length === 1 && value[0].type === 'input_text';
+  if (isData) return written([], `,"structuredContent":${value[0].text}`);
   if (Array.isArray(value)) return written(value.map(blockOf));
   return value === null ? written([{ type: 'text', text: 'null' }]) : written([], `,"structuredContent":${ResultJson}`);
 }

@@ -68,9 +68,7 @@ export class TurnRun {
     // The call that is made again may come before the answer to the steer.
     this.unsent = this.unsent.filter((steer) => !isDue(steer));
     for (const steer of due) {
-      const taken = await this.#ask(`/sessions/${this.#session.id}/turns/${this.#turn.id}/steer`, { ...steer.request, Interrupt: steer.interrupts });
-      if (!taken.Successful) this.unsent.push(steer);
-      else goesOn &&= !steer.interrupts;
+      if (await this.#steer(steer, steer.interrupts)) goesOn &&= !steer.interrupts;
     }
     return goesOn;
   }
@@ -134,9 +132,20 @@ export class TurnRun {
     this.unrecorded.push({ Name, ArgumentsJson: canonical(argumentsJson) });
   }
 
+  /** Sends words of the user; resolves to whether the turn has taken them. */
+  async #steer(steer, Interrupt) {
+    const { Successful } = await this.#ask(`/sessions/${this.#session.id}/turns/${this.#turn.id}/steer`, { ...steer.request, Interrupt });
+    if (!Successful) this.unsent.push(steer);
+    return Successful;
+  }
+
   async #cancel() {
     if (this.#isCancelled) return;
     this.#isCancelled = true;
+    // Words to which no call has responded are in the conversation all the same, and the next turn's model sees them.
+    const late = this.unsent.filter(({ isKept, before }) => isKept || before >= this.#turn.heard);
+    this.unsent = this.unsent.filter((steer) => !late.includes(steer));
+    for (const steer of late) await this.#steer(steer, false);
     await this.#ask(`/sessions/${this.#session.id}/turns/${this.#turn.id}/cancel`, null);
   }
 }

@@ -279,7 +279,7 @@ async def test_many_turns_run_beside_each_other(bed: Bed) -> None:
     assert all(turn._repr_markdown_() == "Done." for turn in running)
 
 
-@pytest.mark.filterwarnings("ignore:unclosed transport:ResourceWarning")
+@pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 def test_a_client_serves_one_loop_after_the_other(bed: Bed) -> None:
     aptix = AsyncAptix(bed.direct)
     for _ in range(2):

@@ -36,7 +36,8 @@ export async function* readTurnEvents(source: ReadableStream<Uint8Array> | Respo
     if (!ended && rest.trim() && !rest.startsWith("{")) eventOf(rest, status);
     if (!ended) throw new AptixConnectionError("The events end before the turn.", { status });
   } finally {
-    await reader.cancel().catch(() => {});
+    // As in src/events.ts, nobody waits for that.
+    void reader.cancel().catch(() => {});
   }
 }
 

@@ -92,7 +92,7 @@ const LONGEST_RESULTS = 8_000_000;
 const LONGEST_MESSAGE = 100_000;
 
 /** What was thrown, in words: what a tool throws may have none, or throw itself when it is asked for some. */
-const said = (thrown: unknown): string => {
+export const said = (thrown: unknown): string => {
   try {
     return String((thrown as Error)?.message || thrown || "failed");
   } catch {

@@ -115,12 +115,12 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
    * turn. The single pieces are the `text` events.
    */
   get textStream(): AsyncGenerator<string, void, void> {
-    return this.#texts(this[Symbol.asyncIterator]());
+    return this.#leavable(this.#texts(this[Symbol.asyncIterator]()));
   }
 
   [Symbol.asyncIterator](): AsyncGenerator<TurnEvent, void, void> {
     this.#read();
-    return this.#events();
+    return this.#leavable(this.#events());
   }
 
   /**
@@ -192,7 +192,7 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
   toReadableStream(): ReadableStream<Uint8Array> {
     this.#read();
     const left = new AbortController();
-    const events = this.#events(left);
+    const events = this.#leavable(this.#events(left));
     // A reader is to know a pause that is answered here from the end.
     const goesOn = this.runner.answers || undefined;
     const line = (value: object) => {
@@ -215,17 +215,23 @@ export class Turn<Output = unknown> implements AsyncIterable<TurnEvent> {
         // What waits for the next event ends now.
         left.abort(gone());
         await events.return();
-        // Events that nobody has asked for do not end by themselves.
-        this.#over();
       },
     });
+  }
+
+  /** A generator that nobody has asked for anything yet ends without its own last words: who leaves it is told all the same. */
+  #leavable<T>(events: AsyncGenerator<T, void, void>): AsyncGenerator<T, void, void> {
+    for (const how of ["return", "throw"] as const) {
+      const leave = events[how] as (given: unknown) => Promise<IteratorResult<T, void>>;
+      events[how] = (given: unknown) => leave.call(events, given).finally(() => this.#over());
+    }
+    return events;
   }
 
   async *#texts(events: AsyncGenerator<TurnEvent, void, void>): AsyncGenerator<string, void, void> {
     let shown = "";
     for await (const event of events) {
-      const isFinal = event.type === "result" && event.response.Kind === "final";
-      const text = isFinal ? (event.response as FinalResponse).PrimaryOutputText : this.text;
+      const text = ("response" in event ? (event.response as Partial<FinalResponse>).PrimaryOutputText : undefined) ?? this.text;
       if (text !== shown) yield (shown = text);
     }
   }

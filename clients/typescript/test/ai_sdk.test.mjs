@@ -104,6 +104,19 @@ for (const [version, ai] of [['7', ai7], ['6', ai6]]) {
     assert.equal(rig.model.bodies.at(-1).input[0].output, '{"error":"No \ufffd"}');
   });
 
+  test(`AI SDK ${version}: a result of the page that is no JSON is told to the model`, async () => {
+    const chat = newChat(ai, { onToolCall: () => {} });
+    said(call('read', { path: 'a' }));
+    await chat.sendMessage({ text: 'Read a.' });
+    said(text('It is none.'));
+    const { toolCallId } = chat.messages[1].parts.find(({ toolName }) => toolName === 'read');
+    await chat.addToolOutput({ tool: 'read', toolCallId, output: { wei: 10n } });
+    await eventually(() => shape(chat.messages[1]).includes('It is none.'), 'the turn has gone on');
+    await done(chat);
+    assert.equal(chat.error, undefined);
+    assert.match(rig.model.bodies.at(-1).input[0].output, /^\{"error":".*BigInt"\}$/);
+  });
+
   test(`AI SDK ${version}: of results of the page that are together too long for a request, the model is told that one is`, async () => {
     const chat = newChat(ai, { onToolCall: () => {} });
     said(call('read', { path: 'a' }), call('read', { path: 'b' }));

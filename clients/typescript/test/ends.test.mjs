@@ -7,6 +7,7 @@ import { runInNewContext } from 'node:vm';
 import { recorded, serve } from '../../../tests/local_server.mjs';
 import { AptixChatTransport, chatHandler } from '../dist/ai-sdk.js';
 import { Aptix } from '../dist/index.js';
+import { readTurnEvents } from '../dist/relay.js';
 import { Command, noTerminal } from './command.mjs';
 
 const soon = () => new Promise((resolve) => setImmediate(resolve));
@@ -43,6 +44,30 @@ test('a readable stream that is cancelled ends the watching at once, its tools t
   await runs;
   await waiting.cancel();
   assert.equal(aborted, true);
+});
+
+test('a stream of which a middleware holds a copy is left at once, and its answer is not waited for any longer', { timeout: 10_000 }, async () => {
+  const text = 'id: 0.3\nevent: output_text.delta\ndata: {"Segment":0,"Delta":"One"}\n\n';
+  const Result = { Kind: 'final', SessionId: 's', TurnId: 't', PrimaryOutputText: 'One' };
+  const events = `${text}event: result\nid: end\ndata: ${JSON.stringify({ Successful: true, Result, Errors: [], Warnings: [] })}\n\n`;
+  const open = (words) => new ReadableStream({ start: (controller) => controller.enqueue(new TextEncoder().encode(words)) });
+  const fetch = async () => new Response(open(events), { headers: { 'Content-Type': 'text/event-stream' } });
+  // Nobody reads them, and they are held: a copy that is collected ends by itself.
+  const copies = [];
+  const copied = (response) => (copies.push(response.clone()), response);
+  const middleware = [async (url, init, next) => copied(await next(url, init))];
+  const newTurn = () => new Aptix({ baseUrl: 'http://service.invalid', fetch, middleware }).session('s').turn({ Instruction: 'x' }, { turnId: 't' });
+  for await (const { type } of newTurn()) {
+    assert.equal(type, 'text');
+    break;
+  }
+  assert.equal((await newTurn().final()).PrimaryOutputText, 'One');
+  const passedOn = copied(new Response(open('{"type":"text","segment":0,"delta":"One","position":"0.3"}\n')));
+  for await (const { delta } of readTurnEvents(passedOn)) {
+    assert.equal(delta, 'One');
+    break;
+  }
+  assert.equal(copies.length, 3);
 });
 
 test('a chat whose stream is cancelled ends the watching at once, and not the turn', { timeout: 10_000 }, async () => {
@@ -551,9 +576,20 @@ test('who cancels waits for no head that something between holds back, no turn t
     assert.equal((await cancelled).Status, 'aborted');
   }
   // A reader that has left before anything was sent is told so.
-  const { turn: unsent } = turnOf({});
-  await unsent.toReadableStream().cancel();
-  await assert.rejects(unsent.final(), /no longer watched/);
+  const leaves = [
+    (turn) => turn.toReadableStream().cancel(),
+    (turn) => turn[Symbol.asyncIterator]().return(),
+    (turn) => turn[Symbol.asyncIterator]().throw(new Error('left')).catch(() => {}),
+    (turn) => turn.textStream.return(),
+    // As a pipeline does to a page that is gone.
+    (turn) => void Readable.from(turn.textStream).destroy(),
+  ];
+  for (const leave of leaves) {
+    const { asked, turn } = turnOf({});
+    await leave(turn);
+    await assert.rejects(turn.final(), /no longer watched/);
+    assert.deepEqual(asked, []);
+  }
 
   const left = new AbortController();
   const silent = turnOf({}, { signal: left.signal, cancelOnAbort: true });

@@ -11,7 +11,7 @@ import { build } from 'esbuild';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
 /** The most that the core may be, minified and compressed, in bytes. */
-const MOST_BYTES = 10_000;
+const MOST_BYTES = 10_050;
 /** The most that the hook for React may add to it. */
 const MOST_BYTES_OF_REACT = 4096;
 /** The entries besides the core; compilers of old look for each as a folder. */

@@ -35,6 +35,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         if life.is_some() {
             // Only the catalog says whether the model service has responses to delete.
             context.catalog()?;
+        } else {
+            // A fork of the tenant's own that is being built becomes no session after that.
+            self.drop_build(0)?;
         }
         self.erasures.begin(received_at);
         let under_way = self.erasures.under_way.lock().await;

@@ -146,9 +146,9 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let marked = self.index.session(&known.session_id)?;
         if let Some(marked) = marked.filter(|marked| marked.listing_state == ListingState::Expiring)
         {
-            let now = self.platform.now_ms();
-            // A failure is counted, and shows nowhere else.
-            let _ = self.remove(&marked, now, Ending::WhenDone).await;
+            // Nobody asks for an erasure, so a first turn or a fork that was received before may still begin the session. A
+            // failure is counted, and shows nowhere else.
+            let _ = self.remove(&marked, 0, Ending::WhenDone).await;
         }
         Ok(())
     }

@@ -113,6 +113,29 @@ fn two_requests_at_once_make_one_fork() {
 }
 
 #[test]
+fn a_fork_that_is_erased_while_it_is_built_never_comes() {
+    let mut ended = 0;
+    for seed in 0..20 {
+        let bed = Bed::new();
+        long_parent(&bed);
+        bed.world.shake(seed);
+        let fork = bed.send_fork(json!({}));
+        let is_built = |bed: &Bed| tables(bed, "f").iter().any(|table| table == "fork");
+        bed.run_until(is_built, "the build begins");
+        let erased = bed.asked("DELETE", "/sessions/f", "");
+        let heard = bed.wait(&fork).unwrap();
+        if erased.status == 404 {
+            ended += 1;
+            assert_eq!(heard.failure(), (404, "session_not_found"), "{seed}");
+        }
+        bed.pass_alarms();
+        assert_eq!(tables(&bed, "f"), Vec::<String>::new(), "{seed}");
+        assert_eq!(bed.fork(json!({})).status, 201, "{seed}");
+    }
+    assert!(ended > 3, "{ended}");
+}
+
+#[test]
 fn a_parent_that_changes_meanwhile_gives_a_whole_fork_or_none() {
     let mut met = [0; 3];
     for seed in 0..120 {

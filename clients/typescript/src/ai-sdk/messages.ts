@@ -1,7 +1,7 @@
 // From the messages of a chat to what the service is asked. Owns what of a message goes into a turn, and which answers a
 // pause has been given.
 import type { TurnRequest } from "../session.js";
-import { fitting, worded } from "../tools.js";
+import { fitting, said, worded } from "../tools.js";
 import type { ClipboardImage, InputArtifact, SubmittedToolResult } from "../types.js";
 
 /** What is read of a `UIMessage`, whichever version of the AI SDK it comes from. */
@@ -69,9 +69,17 @@ export function answers(message: ChatMessage): SubmittedToolResult[] | undefined
   return results.length > 0 && results.every((result) => result !== undefined) ? fitting(results) : undefined;
 }
 
+/** A value as the result of a call; of what is no JSON, such as a `bigint`, the model is told, as of the client's own tools. */
+function given(ToolCallId: string, value: unknown): SubmittedToolResult {
+  try {
+    return { ToolCallId, ExecutionMs: 0, ResultJson: JSON.stringify(value ?? null) ?? "null" };
+  } catch (error) {
+    return { ToolCallId, ExecutionMs: 0, ErrorMessage: worded(said(error)) };
+  }
+}
+
 function answer(part: any): SubmittedToolResult | undefined {
   const { approval, state, output, errorText, toolCallId } = part;
-  const given = (ToolCallId: string, value: unknown) => ({ ToolCallId, ExecutionMs: 0, ResultJson: JSON.stringify(value ?? null) });
   if (state === "approval-responded") {
     const { approved, reason } = approval;
     // The service takes a reason of a refusal alone.

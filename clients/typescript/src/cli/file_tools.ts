@@ -137,6 +137,9 @@ async function inside(folder: string, name: unknown): Promise<{ at: string; rela
   if (typeof name !== "string" || name === "") throw new Error("path must be a text.");
   const root = await realpath(folder);
   let known = path.resolve(root, name);
+  // Before anything looks there: whoever looks at a share of another machine is made known to that machine by Windows.
+  const driveOf = (at: string) => path.parse(at).root.toLowerCase();
+  if (driveOf(known) !== driveOf(root)) throw new Error(`${name} is outside of the folder.`);
   let rest = "";
   // A file that is not there yet lies where the nearest folder that is there leads.
   for (;;) {

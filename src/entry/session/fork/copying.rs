@@ -1,7 +1,8 @@
 //! The build of a fork in the new session's object: a task, which goes on without a client. Each page is a durable
 //! step, so the same request or the alarm resumes a build that a crash has cut.
 //!
-//! Every await may end the build: an erasure of the user drops it, and so does what becomes of the parent.
+//! Every await may end the build: an erasure of the new session or of the user drops it, and so does what becomes of the
+//! parent.
 
 use serde_json::json;
 
@@ -42,7 +43,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         })
     }
 
-    /// Drops the build of an incarnation of a user's session that ends.
+    /// Drops the build of an incarnation of a user's session that ends; 0 for a session of no user.
     pub(crate) fn drop_build(&self, incarnation: u64) -> Result<()> {
         match self.store.fork_build()? {
             Some(build) if build.incarnation <= incarnation => self.store.drop_fork(),
