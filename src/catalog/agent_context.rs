@@ -1,25 +1,25 @@
 //! Reading an agent context: which model service is called and how, and where chunks come from
 //! (interface §6, §7).
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use super::definitions::{
-    AgentContext, Budget, Compaction, CompactionBy, Continuation, HttpService, Retrieval,
-    RetrievalSource,
-};
-use super::embeddings::embeddings;
-use super::fallbacks::fallbacks;
+use super::definitions::{Budget, Compaction, CompactionBy, Continuation, HeaderTemplate};
+use super::embeddings::{Embeddings, embeddings, residence};
 use super::findings::{Findings, Recipient};
 use super::http_endpoint::{
-    TIMEOUT_MS, base_url, headers, hold_secret, query, refuse_open_secret, url,
+    DEFAULT_TIMEOUT_MS, HttpService, TIMEOUT_MS, base_url, headers, hold_secret, query,
+    refuse_open_secret, url,
 };
-use super::model_parameters::model_parameters;
+use super::model_parameters::{ModelParameters, model_parameters};
 use super::names::is_secret_name;
-use super::residence::residence;
 use super::tools::file_hosts;
-use super::values::{choice, filled_prose, flag, integer, matching_text, model, word};
+use super::values::{choice, each_once, filled_prose, flag, integer, matching_text, model, word};
+use crate::encoding::Jurisdiction;
 use crate::json::{Node, ObjectShape, declared_object};
 
+/// A turn that has asked so many services in vain is not helped by another one.
+const MOST_FALLBACKS: usize = 3;
 const RETRIEVAL: ObjectShape = ObjectShape::new(&["Index", "Http"], &[]);
 
 /// Chunks of a turn.
@@ -36,58 +36,88 @@ const DAYS: RangeInclusive<u32> = 1..=36_500;
 /// In bytes, as a mode's instructions.
 const COMPACTION_PROMPT_BYTES: usize = 64 * 1024;
 
+/// Where a user turn's chunks come from, and how many it gets (interface §7).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Retrieval {
+    pub source: RetrievalSource,
+    /// The most chunks of a turn, 1 to 100. Default 8.
+    pub limit: u32,
+    /// The most bytes of chunk text of a turn, 1 to 1048576. Default 24576.
+    pub max_bytes: u32,
+    /// The service that embeds the index's chunks and the questions. Absent: words alone rank.
+    pub embeddings: Option<Embeddings>,
+}
+
+impl Default for Retrieval {
+    fn default() -> Self {
+        Self { source: RetrievalSource::Index, limit: 8, max_bytes: 24_576, embeddings: None }
+    }
+}
+
+/// Where a user turn's chunks come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RetrievalSource {
+    /// The workspace's own index.
+    Index,
+    /// The operator's own search service.
+    Http(HttpService),
+    /// Nowhere: turns see their own artifacts only.
+    None,
+}
+
 declared_object! {
     /// Which model service a session talks to, and how.
-    AgentContext by Findings {
+    pub struct AgentContext by Findings {
         /// {BaseUrl}/responses is called. Absent: the deployment's OPENAI_BASE_URL.
-        "BaseUrl" => base_url = base_url("responses"),
+        "BaseUrl" => base_url: Option<String> = base_url("responses"),
         /// The name of the secret that holds the service's key, never the key itself. Absent: no key is sent.
-        "ApiKeySecret" => api_key_secret = secret_name(Recipient::ModelService),
+        "ApiKeySecret" => api_key_secret: Option<String> = secret_name(Recipient::ModelService),
         /// Used by conversation contexts that name no model. Absent: the deployment's OPENAI_MODEL.
-        "Model" => model = model(),
+        "Model" => model: Option<String> = model(),
         /// Who remembers the conversation between calls: `stored`, the service (previous_response_id); `replay`, this
         /// product, which then sends the whole conversation each time with store: false.
-        "Continuation" => continuation =
+        "Continuation" => continuation: Continuation =
             choice([("stored", Continuation::Stored), ("replay", Continuation::Replay)]),
         /// Whether the service makes responses in the background: `Always` reads a response on after a crash or a cut
         /// instead of paying for it again. It needs Continuation `stored`.
-        "Background" => background = choice([("Never", false), ("Always", true)]),
+        "Background" => background: bool = choice([("Never", false), ("Always", true)]),
         /// Whether tools go out with every call. false: only when they changed, for services that keep them.
-        "ResendTools" => resend_tools = flag() or true,
+        "ResendTools" => resend_tools: bool = flag() or true,
         /// Whether responses stored by the service are deleted with their session.
-        "DeleteStored" => delete_stored = flag(),
+        "DeleteStored" => delete_stored: bool = flag(),
         /// Where a user turn's chunks come from: the workspace's index, the operator's own search service, or nowhere.
-        "Retrieval" => retrieval = retrieval(),
+        "Retrieval" => retrieval: Retrieval = retrieval(),
         /// Headers of every call of the model service, deletions included. Authorization or api-key here takes the
         /// place of ApiKeySecret. ${SECRET_NAME} in a value is replaced by that secret, which then goes to model
         /// services only; API_KEYS, TICKET_KEYS and FILE_LINK_KEY are refused, and so are the headers by which the
         /// product says how bodies are written.
-        "Headers" => headers = headers(Recipient::ModelService),
+        "Headers" => headers: Vec<HeaderTemplate> = headers(Recipient::ModelService),
         /// The query of every call's URL; names and values are percent-encoded when they are sent. No secret.
-        "Query" => query = query(),
+        "Query" => query: Vec<(String, String)> = query(),
         /// Whether calls carry a prompt_cache_key, one for each session; None for services that do not know it.
-        "PromptCacheKey" => prompt_cache_key = choice([("Session", true), ("None", false)]) or true,
+        "PromptCacheKey" => prompt_cache_key: bool =
+            choice([("Session", true), ("None", false)]) or true,
         /// Whether calls of a user's session carry a safety_identifier: SHA-256 of tenant and user. A parameter of that
         /// name among ModelParameters goes before it.
-        "SafetyIdentifier" => safety_identifier = choice([("None", false), ("User", true)]),
-        "ModelParameters" => model_parameters = model_parameters(),
+        "SafetyIdentifier" => safety_identifier: bool = choice([("None", false), ("User", true)]),
+        "ModelParameters" => model_parameters: ModelParameters = model_parameters(),
         /// What happens to a conversation that grows too long for the model.
-        "Compaction" => compaction = compaction(),
+        "Compaction" => compaction: Compaction = compaction(),
         /// The tokens (TotalTokens) at which no further model call begins.
-        "Budget" => budget = Budget::read(),
+        "Budget" => budget: Budget = Budget::read(),
         /// Model calls for one submission. Absent: the deployment's MAX_ITERATIONS.
-        "MaxIterations" => max_iterations = integer(ITERATIONS),
+        "MaxIterations" => max_iterations: Option<u32> = integer(ITERATIONS),
         /// Days after which a session in which no turn has moved erases itself. Absent: never.
-        "RetentionDays" => retention_days = integer(DAYS),
+        "RetentionDays" => retention_days: Option<u32> = integer(DAYS),
         /// Hosts, without scheme and port: with a ticket or a token, results of a client's tools may hand the model
         /// pictures and files at their addresses. Others are invalid; data: URLs are always taken.
-        "FileHosts" => file_hosts = file_hosts(),
-        "Residence" => residence = residence(),
+        "FileHosts" => file_hosts: Vec<String> = file_hosts(),
+        "Residence" => residence: Vec<Jurisdiction> = residence(),
         /// Other agent contexts, each with a Model, whose services take a call over where this one's is down, out of
         /// quota or too busy, in this order. Their own Fallbacks are not followed.
-        "Fallbacks" => fallbacks = fallbacks(),
+        "Fallbacks" => fallbacks: Vec<String> = fallbacks(),
         /// Whether this service is offered tools that it runs by itself.
-        "OfferHostedTools" => offer_hosted_tools = flag() or true,
+        "OfferHostedTools" => offer_hosted_tools: bool = flag() or true,
     }
 }
 
@@ -141,7 +171,7 @@ declared_object! {
     HttpRetrieval by Findings {
         "Url" required => http.url = url(),
         "Headers" => http.headers = headers(Recipient::OtherService),
-        "TimeoutMs" => http.timeout_ms = integer(TIMEOUT_MS),
+        "TimeoutMs" => http.timeout_ms = integer(TIMEOUT_MS) or DEFAULT_TIMEOUT_MS,
         "Limit" => found.limit = integer(LIMIT),
         "MaxBytes" => found.max_bytes = integer(MAX_BYTES),
     }
@@ -217,4 +247,36 @@ pub(super) fn secret_name(
         findings.secret(node, &name, recipient);
     }
     name
+}
+
+/// Reads the names of fall-backs, each once.
+fn fallbacks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
+    let (names, count) = each_once(node, "agent context", findings, |node, findings| {
+        node.text(findings).map(Cow::into_owned)
+    });
+    if count.is_some_and(|count| !(1..=MOST_FALLBACKS).contains(&count)) {
+        findings.fault(node, "must name one to three agent contexts; leave it out for none");
+    }
+    names
+}
+
+impl AgentContext {
+    /// Without a `BaseUrl` in `Embeddings`, vectors come from the context's model service, by its address, its
+    /// key and its headers, to which those of `Embeddings` are added, and from where that is.
+    fn lend_to_embeddings(&mut self) {
+        let Some(embeddings) = &mut self.retrieval.embeddings else { return };
+        if embeddings.base_url.is_some() {
+            return;
+        }
+        embeddings.base_url.clone_from(&self.base_url);
+        embeddings.query.clone_from(&self.query);
+        embeddings.residence.clone_from(&self.residence);
+        embeddings.api_key_secret.clone_from(&self.api_key_secret);
+        for header in &self.headers {
+            let has = |own: &HeaderTemplate| own.name.eq_ignore_ascii_case(&header.name);
+            if !embeddings.headers.iter().any(has) {
+                embeddings.headers.push(header.clone());
+            }
+        }
+    }
 }

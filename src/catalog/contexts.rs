@@ -1,6 +1,6 @@
 //! Where sessions begin and go on (interface §6, `Rollout` and `Instead`).
 
-use super::definitions::{Catalog, ConversationContext};
+use super::document::{Catalog, ConversationContext};
 use super::rollout::Newcomer;
 
 impl Catalog {

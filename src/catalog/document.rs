@@ -4,21 +4,22 @@
 
 use std::collections::BTreeMap;
 
-use super::agent_context::agent_context;
-use super::definitions::{BuiltInTool, Catalog, ConversationContext, Webhook};
+use super::agent_context::{AgentContext, agent_context};
+use super::definitions::{BuiltInTool, HostedTool};
 use super::fallbacks::check_fallbacks;
 use super::findings::{CatalogFault, DeclaredNames, Findings, NeededSecret};
 use super::hosted_tools::hosted_tools;
-use super::mcp_servers::{key_problem, mcp_server};
-use super::model_parameters::model_parameters;
-use super::modes::{default_mode, modes};
+use super::mcp_servers::{McpServer, key_problem, mcp_server};
+use super::model_parameters::{ModelParameters, model_parameters};
+use super::modes::{Mode, default_mode, modes};
 use super::names::{is_context_id, is_version, quoted};
-use super::rollout::rollout;
-use super::tools::{context_tools, server_tools};
+use super::rollout::{Rollout, rollout};
+use super::tools::{ContextTools, ServerTool, context_tools, server_tools};
 use super::values::{
     checked_text, choice, filled_prose, matching_text, model, reference, undeclared_problem,
 };
-use super::webhooks::{name_problem, webhook_names};
+use super::webhooks::{Webhook, name_problem, webhook_names};
+use super::written_once::WrittenOnce;
 use crate::json::{
     DEPTH_LIMIT, Malformed, Node, check, declared_object, for_each_element, for_each_member,
     named_values,
@@ -28,11 +29,11 @@ declared_object! {
     /// What an operator configures: model services, conversation profiles, modes and server tools. A document that this
     /// schema accepts can still be refused: names must exist where they are referred to, keys must be unique, URLs and
     /// ${SECRET_NAME} placeholders must be well formed, and strict tools must close their schemas.
-    Catalog by Findings {
+    pub struct Catalog by Findings {
         /// Where an editor finds this schema. Ignored by the service.
         "$schema" = text(),
         /// What this document is called in the records of the turns that run under it.
-        "Version" => version = matching_text(is_version, VERSION_FORM),
+        "Version" => version: Option<String> = matching_text(is_version, VERSION_FORM),
         /// Model services by id.
         "AgentContexts" required => agent_contexts = contexts_by_id("agent", agent_context),
         /// Reasoning profiles by id.
@@ -40,10 +41,10 @@ declared_object! {
             contexts_by_id("conversation", conversation_context),
         /// The modes of the agent, in the order in which they are listed. Keys are unique; at most one is the default.
         /// Without a mark, `general` is the default, else the first.
-        "Modes" required => modes = modes(),
+        "Modes" required => modes: Vec<Mode> = modes(),
         /// Tools the server runs by an HTTP call. The built-in tools agent_change_mode and agent_list_modes need no
         /// entry and cannot be redefined; nor can agent_approve_tool, by which clients are asked for approval.
-        "ServerTools" => server_tools = server_tools(),
+        "ServerTools" => server_tools: Vec<ServerTool> = server_tools(),
         /// Servers of tools that are asked by the Model Context Protocol (Streamable HTTP), by key. The model sees a
         /// tool as key__tool.
         "McpServers" => mcp_servers = named_values(key_problem, mcp_server),
@@ -52,35 +53,44 @@ declared_object! {
         "Webhooks" => webhooks = named_values(name_problem, Webhook::read),
         /// Where the titles in the list of a user's sessions come from. Instruction: the first line of the
         /// first instruction that has words. None: clients alone set titles.
-        "Titles" => titles_sessions = choice([("Instruction", true), ("None", false)]) or true,
+        "Titles" => titles_sessions: bool = choice([("Instruction", true), ("None", false)]) or true,
+    } with {
+        pub(super) agent_contexts: BTreeMap<String, AgentContext>,
+        pub(super) conversation_contexts: BTreeMap<String, ConversationContext>,
+        pub(super) mcp_servers: Vec<(String, McpServer)>,
+        pub(super) webhooks: Vec<(String, Webhook)>,
+        /// The mode marked `IsDefault`, else `general`, else the first.
+        pub default_mode: Mode,
+        /// The definition of `agent_change_mode`, which names all modes.
+        pub change_mode_definition: WrittenOnce,
     }
 }
 
 declared_object! {
     /// The reasoning profile of a conversation.
-    ConversationContext by Findings {
+    pub struct ConversationContext by Findings {
         /// An id of AgentContexts.
-        "AgentContextId" required => agent_context_id =
+        "AgentContextId" required => agent_context_id: String =
             reference("agent context", |declared| &declared.agent_contexts),
         /// The system message of a session's first call. At most 262144 bytes of UTF-8, not blank.
-        "BootPrompt" required => boot_prompt = filled_prose(BOOT_PROMPT_BYTES),
+        "BootPrompt" required => boot_prompt: String = filled_prose(BOOT_PROMPT_BYTES),
         /// Goes before the agent context's model.
-        "Model" => model = model(),
+        "Model" => model: Option<String> = model(),
         /// The key of the mode its sessions start in. Absent: general, else the default mode.
-        "Mode" => mode = reference("mode", |declared| &declared.modes),
+        "Mode" => mode: Option<String> = reference("mode", |declared| &declared.modes),
         /// Client tools of sessions that never received any, whose names are unique; and tools of MCP servers that
         /// every turn offers, as server/tool or server/*.
-        "Tools" => tools = context_tools(),
-        "HostedTools" => hosted_tools = hosted_tools(),
-        "ModelParameters" => model_parameters = model_parameters(),
+        "Tools" => tools: ContextTools = context_tools(),
+        "HostedTools" => hosted_tools: Vec<HostedTool> = hosted_tools(),
+        "ModelParameters" => model_parameters: ModelParameters = model_parameters(),
         /// Names of Webhooks that hear of the turns of its sessions.
-        "Webhooks" => webhooks = webhook_names(),
+        "Webhooks" => webhooks: Vec<String> = webhook_names(),
         /// Shares of the new sessions that ask for this context begin under others.
-        "Rollout" => rollout = rollout(),
+        "Rollout" => rollout: Option<Rollout> = rollout(),
         /// The id of a ConversationContext without Instead: sessions of this one go on under that one from their next
         /// user turn on, and new ones begin there. The other members are for turns that have begun; they may be left
         /// out.
-        "Instead" => instead = instead(),
+        "Instead" => instead: Option<String> = instead(),
     }
 }
 

@@ -2,11 +2,10 @@
 
 use std::ops::RangeInclusive;
 
-use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings, HeaderTemplate};
+use super::definitions::HeaderTemplate;
 use super::findings::{Findings, Recipient};
 use super::http_endpoint::{TIMEOUT_MS, base_url, headers, hold_secret, refuse_open_secret};
-use super::residence::residence;
-use super::values::{integer, model, thousandths};
+use super::values::{each_once, integer, model, named, thousandths};
 use crate::encoding::Jurisdiction;
 use crate::json::{Node, declared_object};
 
@@ -23,22 +22,35 @@ const DEFAULT_WEIGHT: u32 = 430;
 declared_object! {
     /// The service that embeds chunks and questions: POST {BaseUrl}/embeddings. The rankings by words and by vectors
     /// are fused. A workspace keeps vectors for each Model with its Dimensions that the catalog names.
-    Embeddings by Findings {
-        "Model" required => model = model(),
+    #[derive(Eq)]
+    pub struct Embeddings by Findings {
+        "Model" required => model: String = model(),
         /// The numbers of a vector. Another one, as another Model, has all chunks embedded again; until then the
         /// vectors that are there serve.
-        "Dimensions" required => dimensions = dimensions(),
+        "Dimensions" required => dimensions: usize = dimensions(),
         /// {BaseUrl}/embeddings is called. Absent: the agent context's BaseUrl, with its key, Headers and Query.
-        "BaseUrl" => base_url = base_url("embeddings"),
+        "BaseUrl" => base_url: Option<String> = base_url("embeddings"),
         /// Headers of every request, as those of a model service.
-        "Headers" => headers = headers(Recipient::ModelService),
-        "TimeoutMs" => timeout_ms = integer(TIMEOUT_MS) or DEFAULT_TIMEOUT_MS,
+        "Headers" => headers: Vec<HeaderTemplate> = headers(Recipient::ModelService),
+        "TimeoutMs" => timeout_ms: u64 = integer(TIMEOUT_MS) or DEFAULT_TIMEOUT_MS,
         /// The part of a chunk's score that its place by vectors makes; words make the rest. 0: words alone, 1: vectors
         /// alone.
-        "Weight" => weight = thousandths() or DEFAULT_WEIGHT,
+        "Weight" => weight: u32 = thousandths() or DEFAULT_WEIGHT,
         /// The jurisdictions in which the service at BaseUrl is. Without a BaseUrl it is the agent context's.
-        "Residence" => residence = residence(),
+        "Residence" => residence: Vec<Jurisdiction> = residence(),
+    } with {
+        /// The name of the secret that holds the agent context's key, if the document has no `BaseUrl`. A header
+        /// with a key takes its place.
+        pub api_key_secret: Option<String>,
+        /// Names and values of every request's query: the agent context's if the document has no `BaseUrl`, else
+        /// none.
+        pub query: Vec<(String, String)>,
     }
+}
+
+/// Reads the jurisdictions in which a service is.
+pub(super) fn residence(node: Node<'_, '_>, findings: &mut Findings) -> Vec<Jurisdiction> {
+    each_once(node, "jurisdiction", findings, named).0
 }
 
 fn dimensions(node: Node<'_, '_>, findings: &mut Findings) -> usize {
@@ -55,47 +67,6 @@ pub(super) fn embeddings(node: Node<'_, '_>, findings: &mut Findings) -> Embeddi
         findings.fault(stated, problem);
     }
     embeddings
-}
-
-impl AgentContext {
-    /// Without a `BaseUrl` in `Embeddings`, vectors come from the context's model service, by its address, its
-    /// key and its headers, to which those of `Embeddings` are added, and from where that is.
-    pub(super) fn lend_to_embeddings(&mut self) {
-        let Some(embeddings) = &mut self.retrieval.embeddings else { return };
-        if embeddings.base_url.is_some() {
-            return;
-        }
-        embeddings.base_url.clone_from(&self.base_url);
-        embeddings.query.clone_from(&self.query);
-        embeddings.residence.clone_from(&self.residence);
-        embeddings.api_key_secret.clone_from(&self.api_key_secret);
-        for header in &self.headers {
-            let has = |own: &HeaderTemplate| own.name.eq_ignore_ascii_case(&header.name);
-            if !embeddings.headers.iter().any(has) {
-                embeddings.headers.push(header.clone());
-            }
-        }
-    }
-}
-
-impl Catalog {
-    /// The services by which workspaces are embedded: one for each model with its dimensions, that of the
-    /// `default` contexts first. Of a tenant with a jurisdiction, those that are there.
-    pub fn embeddings(&self, jurisdiction: Option<Jurisdiction>) -> Vec<&Embeddings> {
-        let default = self.goes_on_under(DEFAULT_CONTEXT).map(|(_, context)| context);
-        let default = default.and_then(|context| self.agent_context(&context.agent_context_id));
-        let mut services: Vec<&Embeddings> = Vec::new();
-        for context in default.into_iter().chain(self.agent_contexts.values()) {
-            let Some(embeddings) = &context.retrieval.embeddings else { continue };
-            if jurisdiction.is_some_and(|needed| !embeddings.resides(needed)) {
-                continue;
-            }
-            if !services.iter().any(|known| known.makes(&embeddings.model, embeddings.dimensions)) {
-                services.push(embeddings);
-            }
-        }
-        services
-    }
 }
 
 impl Embeddings {

@@ -1,40 +1,13 @@
 //! `Fallbacks` of an agent context (interface §6): the agent contexts whose services take calls over, in order. Who may
 //! be one depends on the whole document, so that is checked when all of it was read.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::definitions::{AgentContext, Catalog};
+use super::agent_context::AgentContext;
 use super::findings::Findings;
 use super::names::quoted;
-use super::values::{each_once, undeclared_problem};
+use super::values::undeclared_problem;
 use crate::json::{Node, for_each_element, for_each_member};
-
-/// A turn that has asked so many services in vain is not helped by another one.
-const MOST: usize = 3;
-
-impl Catalog {
-    /// The agent contexts whose services the sessions of one call, with their ids: itself, and behind it its fall-backs in
-    /// their order. Empty where the catalog lacks it.
-    pub fn services(&self, id: &str) -> Vec<(&str, &AgentContext)> {
-        let named = |id: &str| self.agent_contexts.get_key_value(id);
-        let Some((id, own)) = named(id) else { return Vec::new() };
-        let fallbacks = own.fallbacks.iter().filter_map(|id| named(id));
-        let services = [(id, own)].into_iter().chain(fallbacks);
-        services.map(|(id, agent)| (id.as_str(), agent)).collect()
-    }
-}
-
-/// Reads the names, each once.
-pub(super) fn fallbacks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
-    let (names, count) = each_once(node, "agent context", findings, |node, findings| {
-        node.text(findings).map(Cow::into_owned)
-    });
-    if count.is_some_and(|count| !(1..=MOST).contains(&count)) {
-        findings.fault(node, "must name one to three agent contexts; leave it out for none");
-    }
-    names
-}
 
 /// Checks that each name is another agent context of the document, and one with a model.
 pub(super) fn check_fallbacks(

@@ -6,7 +6,7 @@
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::ops::RangeInclusive;
 
-use super::definitions::{HeaderTemplate, HttpService};
+use super::definitions::HeaderTemplate;
 use super::findings::{Findings, Recipient};
 use super::names::{is_header_name, is_header_value_character, quoted};
 use super::secret_template::SecretTemplate;
@@ -16,6 +16,7 @@ use crate::json::{Node, declared_object};
 
 /// The most is the longest turn.
 pub(super) const TIMEOUT_MS: RangeInclusive<u32> = 1..=900_000;
+pub(super) const DEFAULT_TIMEOUT_MS: u64 = 30_000;
 const URL_BYTES: usize = 2048;
 const HEADER_VALUE_BYTES: usize = 8192;
 /// Headers of the connection; `fetch` sets or refuses them.
@@ -42,10 +43,11 @@ const NO_PLACEHOLDER: &str = "must hold no placeholder: secrets are filled into 
 declared_object! {
     /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}; in a session of a user also User, since two users may have
     /// sessions of one id, and Actor, where there is one. The JSON answer is the tool's result.
-    HttpService by Findings {
-        "Url" required => url = url(),
-        "Headers" => headers = headers(Recipient::OtherService),
-        "TimeoutMs" => timeout_ms = integer(TIMEOUT_MS),
+    #[derive(Eq)]
+    pub struct HttpService by Findings {
+        "Url" required => url: String = url(),
+        "Headers" => headers: Vec<HeaderTemplate> = headers(Recipient::OtherService),
+        "TimeoutMs" => timeout_ms: u64 = integer(TIMEOUT_MS) or DEFAULT_TIMEOUT_MS,
     }
 }
 

@@ -1,9 +1,9 @@
 //! Reading `McpServers` (interface §11).
 
 use super::approval::{Approval, approval};
-use super::definitions::{McpServer, OnError};
+use super::definitions::OnError;
 use super::findings::{Findings, Recipient};
-use super::http_endpoint::{self, closed_url, headers};
+use super::http_endpoint::{self, HttpService, closed_url, headers};
 use super::names::is_mcp_server_key;
 use super::tools::is_mcp_tool_name;
 use super::values::{each_once, flag, integer, matching_text, word};
@@ -27,28 +27,36 @@ pub(super) fn mcp_server(node: Node<'_, '_>, findings: &mut Findings) -> McpServ
 
 declared_object! {
     /// A server of tools that is asked by the Model Context Protocol.
-    McpServer by Findings {
+    #[derive(Eq)]
+    pub struct McpServer by Findings {
         /// The server's endpoint: https, or http to this machine.
         "Url" required => http.url = closed_url("server"),
         "Headers" => http.headers = headers(Recipient::OtherService),
         "TimeoutMs" => http.timeout_ms = integer(http_endpoint::TIMEOUT_MS) or TIMEOUT_MS,
         /// Names of tools, * standing for any text: only these are offered. Absent: all.
-        "Allow" => allow = patterns(),
+        "Allow" => allow: Option<Vec<String>> = patterns(),
         /// By patterns of tools' names, whether a human is asked before a call runs: the first pattern that matches
         /// decides. A tool that none matches runs unasked.
-        "Approval" => approvals = named_values(pattern_problem, approval),
+        "Approval" => approvals: Vec<(String, Option<Approval>)> =
+            named_values(pattern_problem, approval),
         /// By patterns of tools' names, whether calls may run at once with neighbouring calls that may, too: the first
         /// pattern that matches decides. A tool that none matches runs alone.
-        "Parallel" => parallels = named_values(pattern_problem, flag),
+        "Parallel" => parallels: Vec<(String, bool)> = named_values(pattern_problem, flag),
         /// By a tool's name, the SHA-256 of {name, description, inputSchema} in the form of RFC 8785. A tool that no
         /// longer matches is left out.
-        "Pins" => pins = named_values(pin_problem, hash),
+        "Pins" => pins: Vec<(String, String)> = named_values(pin_problem, hash),
         /// What a fault of the protocol, the connection or the time limit does: FailTurn ends the turn, ReportToModel
         /// gives it to the model as the tool's output.
-        "OnError" => on_error = word(OnError::ALL) or OnError::ReportToModel,
+        "OnError" => on_error: OnError = word(OnError::ALL) or OnError::ReportToModel,
         /// Whether it gets the place of the call in its client's trace (W3C Trace Context): an HTTP tool in the headers
         /// traceparent and tracestate, an MCP server in params._meta.
-        "TraceContext" => trace_context = flag(),
+        "TraceContext" => trace_context: bool = flag(),
+    } with {
+        /// Its time limit holds for each call.
+        pub http: HttpService,
+        /// SHA-256 of its definition as the document writes it. What was learnt of a server holds only as long as this
+        /// fingerprint stays.
+        pub fingerprint: String,
     }
 }
 

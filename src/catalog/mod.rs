@@ -30,18 +30,22 @@ mod webhook_event;
 mod webhooks;
 mod written_once;
 
+pub use agent_context::{AgentContext, Retrieval, RetrievalSource};
 pub use approval::{APPROVE_TOOL, Approval, Approvers};
 pub use definitions::{
-    AgentContext, Budget, BuiltInTool, Catalog, ClientToolDefinition, Compaction, CompactionBy,
-    ContextTools, Continuation, ConversationContext, DEFAULT_CONTEXT, Embeddings, GENERAL_MODE,
-    HeaderTemplate, HostedTool, HttpService, McpServer, Mode, OnError, Retrieval, RetrievalSource,
-    ServerTool, Webhook,
+    Budget, BuiltInTool, Compaction, CompactionBy, Continuation, DEFAULT_CONTEXT, GENERAL_MODE,
+    HeaderTemplate, HostedTool, OnError,
 };
-pub use document::needed_secrets;
+pub use document::{Catalog, ConversationContext, needed_secrets};
+pub use embeddings::Embeddings;
 pub use findings::{CatalogFault, NeededSecret};
-pub use http_endpoint::url_problem;
+pub use http_endpoint::{HttpService, url_problem};
+pub use mcp_servers::McpServer;
 pub use model_parameters::{ModelParameter, ModelParameters};
+pub use modes::Mode;
 pub use rollout::{Newcomer, Rollout, RolloutBy};
 pub use secret_template::{SecretTemplate, check_secret};
+pub use tools::{ClientToolDefinition, ContextTools, ServerTool};
 pub use turn_tools::NamedTool;
 pub use webhook_event::WebhookEvent;
+pub use webhooks::Webhook;

@@ -1,9 +1,9 @@
 //! Reading the modes (interface §6, AGN-011 §4).
 
-use super::definitions::{GENERAL_MODE, Mode};
+use super::definitions::{GENERAL_MODE, HostedTool};
 use super::findings::{Findings, Seen};
 use super::hosted_tools::hosted_tools;
-use super::model_parameters::model_parameters;
+use super::model_parameters::{ModelParameters, model_parameters};
 use super::names::is_mode_key;
 use super::tools::server_side_tool;
 use super::values::{CHOICE_BYTES, flag, is_blank, matching_text, prose, tool_list};
@@ -46,26 +46,27 @@ pub(super) fn default_mode(modes: &[Mode]) -> Mode {
 
 declared_object! {
     /// A mode of the agent.
-    Mode by Findings {
+    pub struct Mode by Findings {
         /// What the model sees in [MODE: Key]; clients never see it.
-        "Key" required => key = matching_text(is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -"),
+        "Key" required => key: String =
+            matching_text(is_mode_key, "must be 1 to 64 of A-Z a-z 0-9 _ . -"),
         /// What clients see.
-        "DisplayName" required => display_name =
+        "DisplayName" required => display_name: String =
             matching_text(is_display_name, "must be one line of 1 to 128 characters, not blank"),
         /// What the model reads to choose this mode.
-        "WhenToUse" => when_to_use = prose(CHOICE_BYTES),
+        "WhenToUse" => when_to_use: String = prose(CHOICE_BYTES),
         /// Stands before the final text of the turn that changed into this mode. At most 16384 bytes of UTF-8.
-        "WelcomeMessage" => welcome_message = prose(WELCOME_MESSAGE_BYTES),
+        "WelcomeMessage" => welcome_message: String = prose(WELCOME_MESSAGE_BYTES),
         /// The mode layer of the prompt, sent with every call while the mode is on. At most 65536 bytes of UTF-8.
-        "Instructions" => instructions = prose(INSTRUCTIONS_BYTES),
+        "Instructions" => instructions: String = prose(INSTRUCTIONS_BYTES),
         /// Names of server tools and built-in tools, and tools of MCP servers as server/tool or server/*.
         /// agent_change_mode is offered anyway.
-        "Tools" => tools = tools(),
-        "HostedTools" => hosted_tools = hosted_tools(),
-        "ModelParameters" => model_parameters = model_parameters(),
+        "Tools" => tools: Vec<String> = tools(),
+        "HostedTools" => hosted_tools: Vec<HostedTool> = hosted_tools(),
+        "ModelParameters" => model_parameters: ModelParameters = model_parameters(),
         /// Marks the default mode: sessions start in it where their conversation context names no mode and there is
         /// none named general, and it takes the place of a mode that leaves the catalog.
-        "IsDefault" => is_default = flag(),
+        "IsDefault" => is_default: bool = flag(),
     }
 }
 

@@ -1,16 +1,11 @@
 //! `Residence` (interface §6): the jurisdictions in which a service keeps what it gets, as the operator says. It is declared,
 //! not measured.
 
-use super::definitions::{AgentContext, Catalog, DEFAULT_CONTEXT, Embeddings};
-use super::findings::Findings;
-use super::values::{each_once, named};
+use super::agent_context::AgentContext;
+use super::definitions::DEFAULT_CONTEXT;
+use super::document::Catalog;
+use super::embeddings::Embeddings;
 use crate::encoding::Jurisdiction;
-use crate::json::Node;
-
-/// Reads the list.
-pub(super) fn residence(node: Node<'_, '_>, findings: &mut Findings) -> Vec<Jurisdiction> {
-    each_once(node, "jurisdiction", findings, named).0
-}
 
 impl Catalog {
     /// Whether every service of an agent context is in a jurisdiction, those of its fall-backs included: whatever sessions

@@ -14,14 +14,6 @@ use crate::json::{Node, declared_object};
 const WHOLE: u32 = 10_000;
 const MOST_CONTEXTS: usize = 3;
 
-/// The shares of a context's new sessions that begin under others.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rollout {
-    /// In hundredths of a per cent, by context, in the order of their bytes; 10,000 at most together.
-    pub to: BTreeMap<String, u32>,
-    pub by: RolloutBy,
-}
-
 /// What comes to the same context each time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum RolloutBy {
@@ -58,13 +50,14 @@ impl Rollout {
 
 declared_object! {
     /// Shares of the new sessions that ask for this context begin under others.
-    Rollout by Findings {
+    #[derive(Eq)]
+    pub struct Rollout by Findings {
         /// Ids of other ConversationContexts, each with its share in per cent, up to two decimals; 100 at most
         /// together.
-        "To" required => to = shares(),
+        "To" required => to: BTreeMap<String, u32> = shares(),
         /// User: all sessions of a user begin under the same one; a session without a user counts by itself. Session:
         /// each counts by itself.
-        "By" => by = choice([("User", RolloutBy::User), ("Session", RolloutBy::Session)]),
+        "By" => by: RolloutBy = choice([("User", RolloutBy::User), ("Session", RolloutBy::Session)]),
     }
 }
 

@@ -4,62 +4,80 @@
 //!
 //! Composition decides which tools a turn offers.
 
-use super::approval::{APPROVE_TOOL, approval};
-use super::definitions::{
-    BuiltInTool, ClientToolDefinition, ContextTools, HttpService, OnError, ServerTool,
-};
+use serde_json::{Map, Value};
+
+use super::approval::{APPROVE_TOOL, Approval, approval};
+use super::definitions::{BuiltInTool, OnError};
 use super::findings::{Findings, Seen};
-use super::http_endpoint::is_host;
+use super::http_endpoint::{HttpService, is_host};
 use super::names::{is_tool_name, quoted};
 use super::tool_parameters::tool_parameters;
 use super::values::{
     CHOICE_BYTES, checked_text, choice, each_once, filled_prose, flag, matching_text, prose,
     reference, tool_list, undeclared_problem, word,
 };
+use super::written_once::WrittenOnce;
 use crate::json::{Kind, Node, declared_object};
 
 declared_object! {
     /// A tool the server runs by an HTTP call.
-    ServerTool by Findings {
-        "Name" required => name = tool_name(),
+    pub struct ServerTool by Findings {
+        "Name" required => name: String = tool_name(),
         /// What the model reads to choose this tool; not blank.
-        "Description" required => description = filled_prose(CHOICE_BYTES),
+        "Description" required => description: String = filled_prose(CHOICE_BYTES),
         "Parameters" = later(),
         /// Whether the model service holds the model to the parameters. Every object schema must then say
         /// additionalProperties: false and require all of its properties.
-        "Strict" => strict = flag(),
+        "Strict" => strict: bool = flag(),
         /// What a failure does: FailTurn ends the turn, ReportToModel gives the error to the model as the tool's
         /// output.
-        "OnError" => on_error = word(OnError::ALL),
-        "Approval" => approval = approval(),
+        "OnError" => on_error: OnError = word(OnError::ALL),
+        "Approval" => approval: Option<Approval> = approval(),
         /// Whether calls of it may run at once with neighbouring calls that may, too. Beside Approval Always it has no
         /// effect.
-        "Parallel" => parallel = flag(),
+        "Parallel" => parallel: bool = flag(),
         /// POST {ToolCallId, Name, Arguments, SessionId, TurnId}; in a session of a user also User, since two users may
         /// have sessions of one id, and Actor, where there is one. The JSON answer is the tool's result.
-        "Http" required => http = http_service(),
+        "Http" required => http: HttpService = http_service(),
         /// Hosts, without scheme and port: the tool's result may hand the model pictures and files at their addresses.
         /// Others make the result a failure of the tool; data: URLs are always taken.
-        "FileHosts" => file_hosts = file_hosts(),
+        "FileHosts" => file_hosts: Vec<String> = file_hosts(),
         /// Whether the tool's result may name files that the model service keeps, by their file_id. Otherwise one makes
         /// the result a failure of the tool.
-        "FileIds" => file_ids = flag(),
+        "FileIds" => file_ids: bool = flag(),
         /// Whether it gets the place of the call in its client's trace (W3C Trace Context): an HTTP tool in the headers
         /// traceparent and tracestate, an MCP server in params._meta.
-        "TraceContext" => trace_context = flag(),
+        "TraceContext" => trace_context: bool = flag(),
+    } with {
+        /// A JSON Schema that always says `"type": "object"` and has `properties`.
+        pub parameters: Map<String, Value>,
+        /// As the model service takes it.
+        pub definition: WrittenOnce,
     }
 }
 
 declared_object! {
     /// A tool the client runs, in the model service's flat shape.
-    ClientToolDefinition by Findings {
+    pub struct ClientToolDefinition by Findings {
         "type" required = choice([("function", ())]),
-        "name" required => name = tool_name(),
-        "description" => description = prose(CHOICE_BYTES),
+        "name" required => name: String = tool_name(),
+        "description" => description: Option<String> = prose(CHOICE_BYTES),
         "parameters" = later(),
         /// Whether the model service holds the model to the parameters.
-        "strict" => strict = flag(),
+        "strict" => strict: bool = flag(),
+    } with {
+        /// As those of a server tool.
+        pub parameters: Map<String, Value>,
     }
+}
+
+/// The tools that a conversation context names.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ContextTools {
+    /// Those of sessions none of whose requests had any.
+    pub of_client: Vec<ClientToolDefinition>,
+    /// Tools of MCP servers that every turn offers, written as in a mode.
+    pub of_servers: Vec<String>,
 }
 
 /// The parameters of a tool: their rules depend on whether it is strict, which may follow them.

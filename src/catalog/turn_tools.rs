@@ -3,9 +3,11 @@
 //! Whoever asks an MCP server for its list, begins a turn or composes its tools asks here, so that no turn
 //! names a server whose list nobody has asked for.
 
-use super::definitions::{
-    BuiltInTool, Catalog, ConversationContext, GENERAL_MODE, McpServer, Mode, ServerTool,
-};
+use super::definitions::{BuiltInTool, GENERAL_MODE};
+use super::document::{Catalog, ConversationContext};
+use super::mcp_servers::McpServer;
+use super::modes::Mode;
+use super::tools::ServerTool;
 
 /// A tool that a turn names, and that the server runs.
 #[derive(Clone, Copy, Debug)]

@@ -2,9 +2,8 @@
 //! and the names of the webhooks in a conversation context.
 
 use super::agent_context::secret_name;
-use super::definitions::{Catalog, Webhook};
 use super::findings::{Findings, Recipient, Seen};
-use super::http_endpoint::{TIMEOUT_MS, closed_url, headers};
+use super::http_endpoint::{HttpService, TIMEOUT_MS, closed_url, headers};
 use super::names::is_mode_key;
 use super::values::{each_once, flag, integer, named, undeclared_problem};
 use super::webhook_event::WebhookEvent;
@@ -12,32 +11,6 @@ use crate::json::{Node, declared_object};
 
 /// The present secret, and the one before it while receivers change over.
 const MOST_SECRETS: usize = 2;
-
-impl Catalog {
-    /// All webhooks and their names, in the order of the document.
-    pub fn webhooks(&self) -> impl Iterator<Item = (&str, &Webhook)> {
-        self.webhooks.iter().map(|(name, webhook)| (name.as_str(), webhook))
-    }
-
-    /// The webhook of that name.
-    pub fn webhook(&self, name: &str) -> Option<&Webhook> {
-        self.webhooks().find(|(known, _)| *known == name).map(|(_, webhook)| webhook)
-    }
-
-    /// The webhooks of a conversation context that are told an event.
-    pub fn webhooks_of(
-        &self,
-        conversation_context: &str,
-        event: WebhookEvent,
-    ) -> impl Iterator<Item = (&str, &Webhook)> {
-        let context = self.conversation_context(conversation_context);
-        let names = context.into_iter().flat_map(|context| &context.webhooks);
-        names.filter_map(move |name| {
-            let webhook = self.webhook(name)?;
-            webhook.events.contains(&event).then_some((name.as_str(), webhook))
-        })
-    }
-}
 
 /// What is wrong with a webhook's name.
 pub(super) fn name_problem(name: &str) -> Option<&'static str> {
@@ -61,18 +34,22 @@ pub(super) fn webhook_names(node: Node<'_, '_>, findings: &mut Findings) -> Vec<
 
 declared_object! {
     /// A receiver of signed messages about turns that end or wait.
-    Webhook by Findings {
+    #[derive(Eq)]
+    pub struct Webhook by Findings {
         /// Where messages are posted: https, or http to this machine.
         "Url" required => http.url = closed_url("receiver"),
         /// The name of the secret that signs messages, and while receivers change over that of the one before. Each is
         /// whsec_ and the base64 of 24 to 64 bytes, and is used for nothing else.
-        "SigningSecrets" required => signing_secrets = signing_secrets(),
+        "SigningSecrets" required => signing_secrets: Vec<String> = signing_secrets(),
         "Headers" => http.headers = headers(Recipient::Webhook),
         /// The events that are told. Absent: all.
-        "Events" => events = events() or WebhookEvent::ALL.to_vec(),
+        "Events" => events: Vec<WebhookEvent> = events() or WebhookEvent::ALL.to_vec(),
         /// Whether a message holds the turn's outcome, where that is at most 256 KiB.
-        "Content" => content = flag(),
+        "Content" => content: bool = flag(),
         "TimeoutMs" => http.timeout_ms = integer(TIMEOUT_MS) or 15_000,
+    } with {
+        /// Its time limit holds for one attempt.
+        pub http: HttpService,
     }
 }
 

@@ -16,12 +16,13 @@
 use sha2::{Digest, Sha256};
 
 use super::identifiers::SessionId;
-use super::request::{
-    ArtifactContent, ClientTool, ClipboardImage, ExecuteRequest, InputArtifact, OutputSchema,
-    RagCondition, RagScope, ToolContinuation, UserTurn,
-};
-use super::steer::{SteerContent, SteerRequest};
+use super::request::{ArtifactContent, ClientTool, OutputSchema};
+use super::steer::SteerContent;
 use super::tool_result::{ToolOutcome, ToolResult};
+use super::validation::{
+    ClipboardImage, ExecuteRequest, InputArtifact, RagCondition, RagScope, SteerRequest,
+    ToolContinuation, UserTurn,
+};
 use crate::encoding::hex;
 
 /// Separates these hashes from all others, and this hashed input from a later one.

@@ -3,10 +3,10 @@
 //! An `InvokeResult` is built nowhere else. The envelope decides nothing about content: a success
 //! wraps a given result, a failure lists given faults.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::fault::{Fault, Warning};
+use super::fault::{Fault, Result, Warning};
 use super::identifiers::SessionId;
 use crate::json::first_member;
 
@@ -78,6 +78,46 @@ impl InvokeResult {
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| UNWRITABLE.to_owned())
     }
+}
+
+/// What the service itself reads of an `InvokeResult` that it has stored for a turn.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ReadOutcome {
+    pub result: Option<ReadResult>,
+    pub errors: Vec<Fault>,
+}
+
+/// What a stored `Result` says, as far as somebody asks for it.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct ReadResult {
+    pub kind: Option<String>,
+    pub primary_output_text: Option<String>,
+    pub tool_continuation_message: Option<String>,
+    #[serde(default)]
+    pub tool_calls: Vec<WaitingCall>,
+}
+
+/// A call that waits for the client, without its arguments.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub struct WaitingCall {
+    pub tool_call_id: String,
+    pub name: String,
+}
+
+impl ReadOutcome {
+    /// # Errors
+    /// `internal` for a text that is no `InvokeResult`.
+    pub fn of(body: &str) -> Result<Self> {
+        serde_json::from_str(body).map_err(|_| unreadable_outcome())
+    }
+}
+
+/// `internal`, of a stored text that is no `InvokeResult`.
+pub fn unreadable_outcome() -> Fault {
+    Fault::internal("The session's storage holds an unreadable outcome.")
 }
 
 /// A stored `InvokeResult` as it is in another session: its `Result` names that one, and every other byte stays. One

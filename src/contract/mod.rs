@@ -10,7 +10,6 @@
 
 mod caller_record;
 mod catalog_stamp;
-mod document;
 mod error_code;
 pub mod event_frames;
 mod fault;
@@ -27,7 +26,6 @@ mod request;
 mod response;
 mod shown;
 mod steer;
-mod ticket_request;
 mod tool_result;
 mod trace_context;
 mod turn_status;
@@ -35,11 +33,10 @@ mod user_id;
 mod user_warning;
 mod validation;
 
-pub use crate::encoding::ClosedList;
 pub(crate) use crate::encoding::closed_list;
+pub use crate::encoding::{ClosedList, Usage};
 pub use caller_record::CallerRecord;
 pub use catalog_stamp::CatalogStamp;
-pub use document::{Document, ListedDocuments, Properties, SearchRequest};
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
 pub use fault::{Fault, Notice, Result, Warning, json_text};
 pub use fingerprint::{fingerprint, fingerprint_in, steer_fingerprint};
@@ -48,29 +45,30 @@ pub use identifiers::{
     IDENTIFIER_RULE, SessionId, SteerId, TENANT_NAME_RULE, TurnId, is_tenant_name, no_session,
     no_turn,
 };
-pub use invoke_result::{InvokeResult, outcome_in_session};
+pub use invoke_result::{
+    InvokeResult, ReadOutcome, ReadResult, WaitingCall, outcome_in_session, unreadable_outcome,
+};
 pub use operation::Operation;
 pub use progress::{Progress, SteerStep, ToolState};
 pub use relative_path::{normal_path, quoted_path, relative_path_problem};
 pub use release::{COMMIT, VERSION, release};
 pub use request::{
-    ArtifactContent, ArtifactOrigin, ClientTool, ClipboardImage, ContentEncoding, ExecuteRequest,
-    ImageMimeType, InputArtifact, OutputSchema, RagCondition, RagOperator, RagScope,
-    ToolContinuation, ToolParameters, UserTurn,
+    ArtifactContent, ArtifactOrigin, ClientTool, ContentEncoding, ImageMimeType, OutputSchema,
+    RagOperator, ToolParameters,
 };
 pub use response::{
     AgentExecuteResponse, FileRef, FinalResponse, ToolCall, ToolCalls, ToolContinuationResponse,
-    Usage,
 };
 pub(crate) use shown::shown;
-pub use steer::{SteerContent, SteerRequest, SteerState};
-pub use ticket_request::TicketRequest;
+pub use steer::{SteerContent, SteerState};
 pub use tool_result::{ToolOutcome, ToolResult};
 pub use trace_context::TraceContext;
 pub use turn_status::TurnStatus;
 pub use user_id::UserId;
 pub use user_warning::UserWarning;
 pub use validation::{
-    ComparisonReading, MemberOrder, as_report, object_text, parse, parse_documents, parse_fork,
+    ClipboardImage, ComparisonReading, Document, ExecuteRequest, InputArtifact, ListedDocuments,
+    MemberOrder, Properties, RagCondition, RagScope, SearchRequest, SteerRequest, TicketRequest,
+    ToolContinuation, UserTurn, as_report, object_text, parse, parse_documents, parse_fork,
     parse_object, parse_rename, parse_search, parse_steer, parse_ticket_request, peek_session_id,
 };

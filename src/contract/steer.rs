@@ -1,22 +1,11 @@
-//! A steer after its validation: words that a user adds to a turn that runs or waits (interface §14).
+//! What a steer adds, and what has become of it: words of a user to a turn that runs or waits (interface §14).
 //!
-//! It owns the typed shape, which is also the form in which a steer waits in the storage. It checks nothing itself.
+//! It owns the form in which a steer waits in the storage. It checks nothing itself.
 
 use serde::{Deserialize, Serialize};
 
-use super::identifiers::SteerId;
-use super::request::{ClipboardImage, InputArtifact};
+use super::validation::{ClipboardImage, InputArtifact};
 use crate::encoding::{closed_list, sparse_object};
-
-/// The body of `POST …/steer`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SteerRequest {
-    /// The steer; also the request's idempotency key.
-    pub steer_id: SteerId,
-    pub content: SteerContent,
-    /// Whether a model call that is under way is dropped and made again with the steer.
-    pub interrupt: bool,
-}
 
 sparse_object! {
     /// What a steer adds to the conversation; at least one of instruction, artifacts and images is present.

@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 use std::rc::Rc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::request_id::RequestId;
-use crate::contract::{ErrorCode, Fault, InvokeResult};
+use crate::contract::{ErrorCode, Fault, InvokeResult, ReadOutcome};
 
 /// The longest period of the platform's rate limiter, in seconds: a client that waits as long is let in.
 const RATE_PERIOD_S: u64 = 60;
@@ -122,13 +122,7 @@ impl<S> Response<S> {
 
 /// The seconds that the first fault of a failure asks to wait, rounded up.
 fn retry_after_of(body: &str) -> Option<u64> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Failure {
-        errors: Vec<Fault>,
-    }
-    let failure: Failure = serde_json::from_str(body).ok()?;
-    retry_after_s(failure.errors.first()?)
+    retry_after_s(ReadOutcome::of(body).ok()?.errors.first()?)
 }
 
 fn retry_after_s(fault: &Fault) -> Option<u64> {

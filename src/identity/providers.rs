@@ -19,45 +19,6 @@ const MOST_AGE_S: u64 = 1 << 31;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Providers(Vec<Provider>);
 
-/// An identity provider: whose tokens they are, and what they permit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Provider {
-    pub issuer: String,
-    /// The address of its public keys.
-    pub jwks_url: String,
-    pub audiences: Vec<String>,
-    pub algorithms: Vec<Algorithm>,
-    /// The tenant of all its users. It has one, or `tenants`.
-    pub tenant: Option<String>,
-    pub tenants: Option<ClaimedTenants>,
-    /// The claim that names the user, and what stands before it in the user's name.
-    pub user_claim: String,
-    pub user_prefix: String,
-    /// The types of its tokens, as [`type_name`] writes them.
-    pub types: Vec<String>,
-    pub required_claims: Vec<(String, RequiredValue)>,
-    /// The clients whose tokens are taken; `None` for any.
-    pub authorized_parties: Option<Vec<String>>,
-    /// How far its clock and the deployment's may differ, how much of that its clock may run ahead where credentials are
-    /// revoked, and the longest life of a token, in seconds.
-    pub clock_skew_s: u64,
-    pub revocation_skew_s: u64,
-    pub max_age_s: u64,
-    pub operations: Vec<Operation>,
-    pub workspaces: Vec<String>,
-    /// The conversation contexts that a session's first turn may name; `None` for all.
-    pub contexts: Option<Vec<String>>,
-    /// Tenants, each with a beginning of users' names that belongs to another provider.
-    pub(super) foreign_prefixes: Vec<(String, String)>,
-}
-
-/// The tenants of a provider's users, by the values of a claim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ClaimedTenants {
-    pub claim: String,
-    pub tenants: Vec<(String, String)>,
-}
-
 /// The value that a claim must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequiredValue {
@@ -128,32 +89,48 @@ fn check_beside(
 }
 
 declared_object! {
-    Provider by FirstFault {
-        "Issuer" required => issuer = text(is_filled),
-        "JwksUrl" required => jwks_url = text(keys_url_problem),
-        "Audiences" required => audiences = texts(is_filled),
-        "Algorithms" => algorithms = algorithms()
+    /// An identity provider: whose tokens they are, and what they permit.
+    #[derive(Eq)]
+    pub struct Provider by FirstFault {
+        "Issuer" required => issuer: String = text(is_filled),
+        /// The address of its public keys.
+        "JwksUrl" required => jwks_url: String = text(keys_url_problem),
+        "Audiences" required => audiences: Vec<String> = texts(is_filled),
+        "Algorithms" => algorithms: Vec<Algorithm> = algorithms()
             or vec![Algorithm::Rs256, Algorithm::Es256, Algorithm::Ed25519],
-        "Tenant" => tenant = text(tenant_problem),
-        "Tenants" => tenants = ClaimedTenants::read(),
-        "UserClaim" => user_claim = text(is_filled) or "sub".to_owned(),
-        "UserPrefix" => user_prefix = text(prefix_problem),
-        "Types" => types = types() or ["at+jwt", "JWT"].map(type_name).into(),
-        "RequiredClaims" => required_claims = named_values(|_| None, required_value),
-        "AuthorizedParties" => authorized_parties = texts(is_filled),
-        "ClockSkewS" => clock_skew_s = integer(0, MOST_SKEW_S) or 60,
-        "RevocationSkewS" => revocation_skew_s = integer(0, MOST_SKEW_S),
-        "MaxAgeS" => max_age_s = integer(1, MOST_AGE_S) or 86_400,
-        "Operations" => operations = operations() or Operation::DEFAULT.to_vec(),
-        "Workspaces" => workspaces = any_texts(is_filled),
-        "Contexts" => contexts = texts(is_filled),
+        /// The tenant of all its users. It has one, or `Tenants`.
+        "Tenant" => tenant: Option<String> = text(tenant_problem),
+        "Tenants" => tenants: Option<ClaimedTenants> = ClaimedTenants::read(),
+        /// The claim that names the user, and what stands before it in the user's name.
+        "UserClaim" => user_claim: String = text(is_filled) or "sub".to_owned(),
+        "UserPrefix" => user_prefix: String = text(prefix_problem),
+        /// The types of its tokens, as `type_name` writes them.
+        "Types" => types: Vec<String> = types() or ["at+jwt", "JWT"].map(type_name).into(),
+        "RequiredClaims" => required_claims: Vec<(String, RequiredValue)> =
+            named_values(|_| None, required_value),
+        /// The clients whose tokens are taken. Absent: any.
+        "AuthorizedParties" => authorized_parties: Option<Vec<String>> = texts(is_filled),
+        /// How far its clock and the deployment's may differ, how much of that its clock may run ahead where credentials
+        /// are revoked, and the longest life of a token.
+        "ClockSkewS" => clock_skew_s: u64 = integer(0, MOST_SKEW_S) or 60,
+        "RevocationSkewS" => revocation_skew_s: u64 = integer(0, MOST_SKEW_S),
+        "MaxAgeS" => max_age_s: u64 = integer(1, MOST_AGE_S) or 86_400,
+        "Operations" => operations: Vec<Operation> = operations() or Operation::DEFAULT.to_vec(),
+        "Workspaces" => workspaces: Vec<String> = any_texts(is_filled),
+        /// The conversation contexts that a session's first turn may name. Absent: all.
+        "Contexts" => contexts: Option<Vec<String>> = texts(is_filled),
+    } with {
+        /// Tenants, each with a beginning of users' names that belongs to another provider.
+        pub(super) foreign_prefixes: Vec<(String, String)>,
     }
 }
 
 declared_object! {
-    ClaimedTenants by FirstFault {
-        "Claim" required => claim = text(is_filled),
-        "Map" required => tenants = named_values(|_| None, tenant),
+    /// The tenants of a provider's users, by the values of a claim.
+    #[derive(Eq)]
+    pub struct ClaimedTenants by FirstFault {
+        "Claim" required => claim: String = text(is_filled),
+        "Map" required => tenants: Vec<(String, String)> = named_values(|_| None, tenant),
     }
 }
 

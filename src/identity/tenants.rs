@@ -40,15 +40,6 @@ pub struct Tenants {
     is_simulated: bool,
 }
 
-/// What holds for a tenant. An absent member is no limit.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TenantTerms {
-    pub jurisdiction: Option<Jurisdiction>,
-    pub placement: Option<Placement>,
-    /// The conversation contexts that a session's first turn, and a fork, may name.
-    pub contexts: Option<Vec<String>>,
-}
-
 /// Where an object is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectPlace<'n> {
@@ -149,10 +140,13 @@ impl Tenants {
 }
 
 declared_object! {
-    TenantTerms by FirstFault {
-        "Jurisdiction" => jurisdiction = one_of(),
-        "Placement" => placement = one_of(),
-        "Contexts" => contexts = any_texts(is_filled),
+    /// What holds for a tenant. An absent member is no limit.
+    #[derive(Eq)]
+    pub struct TenantTerms by FirstFault {
+        "Jurisdiction" => jurisdiction: Option<Jurisdiction> = one_of(),
+        "Placement" => placement: Option<Placement> = one_of(),
+        /// The conversation contexts that a session's first turn, and a fork, may name.
+        "Contexts" => contexts: Option<Vec<String>> = any_texts(is_filled),
     }
 }
 

@@ -17,7 +17,37 @@
 /// A row is: the name, whether it must be there, the field that gets its value, and the function that reads it, which is
 /// called with the node, the arguments of the row and the report. `or` says what the field holds without the member, if
 /// that is not what the object's `Default` says. A row without a field is read for its faults alone.
+///
+/// `pub struct` before the name declares the fields as well, each with its type behind its name. Those that no member
+/// fills by itself stand in a `with` behind the rows.
 macro_rules! declared_object {
+    (
+        $(#[doc = $description:literal])*
+        $(#[derive($Derived:ident)])?
+        pub struct $Object:ident by $Report:ty {
+            $(
+                $(#[doc = $about:literal])*
+                $name:literal $($required:ident)? $(=> $field:ident $(. $inner:ident)* $(: $Type:ty)?)?
+                    = $($read:ident)::+ ($($argument:expr),*) $(or $default:expr)?,
+            )*
+        } $(with { $($more:tt)* })?
+    ) => {
+        $(#[doc = $description])*
+        #[derive(Clone, Debug, Default, PartialEq $(, $Derived)?)]
+        pub struct $Object {
+            $($($(pub $field: $Type,)?)?)*
+            $($($more)*)?
+        }
+
+        $crate::json::declared_object! {
+            $Object by $Report {
+                $(
+                    $name $($required)? $(=> $field $(. $inner)*)?
+                        = $($read)::+ ($($argument),*) $(or $default)?,
+                )*
+            }
+        }
+    };
     (
         $(#[doc = $description:literal])*
         $Object:ident by $Report:ty {

@@ -60,7 +60,6 @@ pub(crate) use request::{
 pub use response_end::{ModelOutput, ResponseEnd};
 pub use response_facts::ResponseFacts;
 pub use stream::{ResponseStream, StreamLimits};
-pub use token_counts::TokenCounts;
 pub use unanswered_call::holds_unanswered_call;
 
 use crate::encoding::SseFault;

@@ -15,7 +15,8 @@ use super::hosted_items::Citation;
 use super::ordered_text::BLANK_LINE;
 use super::output_item::{FunctionCall, ItemKind, Message, OutputItem, Phase};
 use super::response_facts::{ResponseFacts, usable_id};
-use super::token_counts::{TokenCounts, token_counts};
+use super::token_counts::token_counts;
+use crate::encoding::Usage;
 use crate::json::{Object, from_object};
 
 /// The end of a model call.
@@ -54,7 +55,7 @@ pub struct ModelOutput {
     /// All output items, in order, as the service wrote them.
     pub items: Vec<Box<RawValue>>,
     /// Absent when the service reported no usage that could be read.
-    pub usage: Option<TokenCounts>,
+    pub usage: Option<Usage>,
 }
 
 impl ResponseEnd {
@@ -288,12 +289,13 @@ mod tests {
                     cut: false,
                 }],
                 items: vec![raw(search), raw(MESSAGE), raw(call)],
-                usage: Some(TokenCounts {
-                    input: 7,
-                    cached: 2,
-                    output: 5,
-                    reasoning: 3,
-                    total: 12,
+                usage: Some(Usage {
+                    prompt_tokens: 7,
+                    cached_tokens: 2,
+                    completion_tokens: 5,
+                    reasoning_tokens: 3,
+                    total_tokens: 12,
+                    estimated: false,
                 }),
             })),
         );

@@ -5,7 +5,8 @@
 
 use serde_json::value::RawValue;
 
-use super::token_counts::{TokenCounts, token_counts};
+use super::token_counts::token_counts;
+use crate::encoding::Usage;
 use crate::json::{first_member, for_each_member};
 
 /// What a service has reported about a response so far.
@@ -14,7 +15,7 @@ pub struct ResponseFacts {
     /// The response's id, the newest one.
     pub response_id: Option<String>,
     /// The newest token counts.
-    pub usage: Option<TokenCounts>,
+    pub usage: Option<Usage>,
     /// The model, as the service names it once the response has ended.
     pub model: Option<String>,
 }
@@ -56,7 +57,7 @@ impl ResponseFacts {
     }
 
     /// Adds the members of a response object.
-    pub(super) fn add(&mut self, id: Option<&str>, counted: Option<TokenCounts>) {
+    pub(super) fn add(&mut self, id: Option<&str>, counted: Option<Usage>) {
         if let Some(id) = usable_id(id).filter(|id| self.response_id.as_deref() != Some(*id)) {
             self.response_id = Some(id.to_owned());
         }
@@ -77,7 +78,7 @@ mod tests {
     fn report_of(response: &str) -> (Option<String>, Option<u64>) {
         let mut reported = ResponseFacts::default();
         reported.read_object(response);
-        (reported.response_id, reported.usage.map(|usage| usage.total))
+        (reported.response_id, reported.usage.map(|usage| usage.total_tokens))
     }
 
     #[test]
@@ -107,6 +108,6 @@ mod tests {
             reported.read_object(response);
         }
         assert_eq!(reported.response_id.as_deref(), Some("b"));
-        assert_eq!(reported.usage.map(|usage| usage.total), Some(1));
+        assert_eq!(reported.usage.map(|usage| usage.total_tokens), Some(1));
     }
 }

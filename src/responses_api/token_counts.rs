@@ -2,22 +2,8 @@
 
 use serde::Deserialize;
 
+use crate::encoding::Usage;
 use crate::json::{Object, from_object};
-
-/// Tokens of one model call. A count that the service left out is 0, except `total`, which
-/// is then the sum of input and output, also where a service leaves it at 0.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TokenCounts {
-    /// Tokens read, cached ones included.
-    pub input: u64,
-    /// Tokens read from the service's cache.
-    pub cached: u64,
-    /// Tokens written, reasoning included.
-    pub output: u64,
-    /// Tokens spent on reasoning.
-    pub reasoning: u64,
-    pub total: u64,
-}
 
 #[derive(Deserialize)]
 struct UsageView {
@@ -38,22 +24,23 @@ struct OutputDetails {
     reasoning_tokens: Option<u64>,
 }
 
-/// Reads the token counts of a response. Counts that cannot be read count as not reported: they must not cost the
-/// reader a good output.
-pub(super) fn token_counts(json: &str) -> Option<TokenCounts> {
+/// Reads the token counts of a response. A count that the service left out is 0, except the total, which is then the
+/// sum of input and output, also where a service leaves it at 0. Counts that cannot be read count as not reported: they
+/// must not cost the reader a good output.
+pub(super) fn token_counts(json: &str) -> Option<Usage> {
     let view: UsageView = from_object(json).ok()?;
-    let input = view.input_tokens.unwrap_or(0);
-    let output = view.output_tokens.unwrap_or(0);
+    let prompt_tokens = view.input_tokens.unwrap_or(0);
+    let completion_tokens = view.output_tokens.unwrap_or(0);
+    let cached = view.input_tokens_details.and_then(|Object(details)| details.cached_tokens);
     let reasoning = view.output_tokens_details.and_then(|Object(details)| details.reasoning_tokens);
-    Some(TokenCounts {
-        input,
-        cached: view
-            .input_tokens_details
-            .and_then(|Object(details)| details.cached_tokens)
-            .unwrap_or(0),
-        output,
-        reasoning: reasoning.unwrap_or(0),
-        total: view.total_tokens.filter(|total| *total > 0).unwrap_or(input.saturating_add(output)),
+    let total = view.total_tokens.filter(|total| *total > 0);
+    Some(Usage {
+        prompt_tokens,
+        cached_tokens: cached.unwrap_or(0),
+        completion_tokens,
+        reasoning_tokens: reasoning.unwrap_or(0),
+        total_tokens: total.unwrap_or(prompt_tokens.saturating_add(completion_tokens)),
+        estimated: false,
     })
 }
 
@@ -67,7 +54,7 @@ mod tests {
             [("", 12), (r#","total_tokens":0"#, 12), (r#","total_tokens":9"#, 9)]
         {
             let usage = format!(r#"{{"input_tokens":10,"output_tokens":2{total}}}"#);
-            assert_eq!(token_counts(&usage).unwrap().total, expected, "{total}");
+            assert_eq!(token_counts(&usage).unwrap().total_tokens, expected, "{total}");
         }
         for unreadable in ["null", r#"{"input_tokens":-1}"#] {
             assert_eq!(token_counts(unreadable), None, "{unreadable}");

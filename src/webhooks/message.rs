@@ -2,11 +2,14 @@
 //!
 //! It holds ids and words of closed lists. Content is in it only where the webhook says so.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::catalog::{Catalog, Webhook, WebhookEvent};
-use crate::contract::{Fault, Result, SessionId, TurnId, TurnStatus, UserId, json_text, shown};
+use crate::contract::{
+    ReadOutcome, Result, SessionId, TurnId, TurnStatus, UserId, WaitingCall, json_text, shown,
+    unreadable_outcome,
+};
 use crate::encoding::{sha256_hex, timestamp};
 use crate::persistence::{DueWebhook, Session, StoredOutcome, Turn};
 use crate::ports::{Platform, user_name};
@@ -44,36 +47,6 @@ shown! {
     }
 }
 
-/// What a message takes of an outcome.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Outcome {
-    result: Option<OutcomeResult>,
-    errors: Vec<OutcomeError>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct OutcomeResult {
-    kind: String,
-    #[serde(default)]
-    tool_calls: Vec<WaitingCall>,
-}
-
-/// A call without its arguments.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct WaitingCall {
-    tool_call_id: String,
-    name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct OutcomeError {
-    error_code: String,
-}
-
 /// The messages about a turn that ends or pauses with an outcome, one for each webhook that is told. `turn` has the
 /// status after the outcome.
 ///
@@ -92,8 +65,7 @@ pub fn messages_of<P: Platform>(
     if told.is_empty() {
         return Ok(Vec::new());
     }
-    let unreadable = |_| Fault::internal("An outcome is no InvokeResult.");
-    let read: Outcome = serde_json::from_str(&outcome.body).map_err(unreadable)?;
+    let read = ReadOutcome::of(&outcome.body)?;
     let (tenant, user) = (platform.tenant().unwrap_or_default(), platform.user());
     let owner = user.map_or_else(|| tenant.to_owned(), |user| user_name(tenant, user));
     let happened_at = timestamp(now_ms);
@@ -107,10 +79,10 @@ pub fn messages_of<P: Platform>(
             tenant,
             user,
             status: turn.status,
-            kind: read.result.as_ref().map(|result| result.kind.as_str()),
-            error_code: read.errors.first().map(|error| error.error_code.as_str()),
+            kind: read.result.as_ref().and_then(|result| result.kind.as_deref()),
+            error_code: read.errors.first().map(|error| error.code.as_str()),
             tool_calls: read.result.iter().flat_map(|result| &result.tool_calls).collect(),
-            outcome: stored.transpose().map_err(unreadable)?,
+            outcome: stored.transpose().map_err(|_| unreadable_outcome())?,
         };
         let message = WebhookMessage { r#type: event.as_str(), timestamp: &happened_at, data };
         Ok(DueWebhook {

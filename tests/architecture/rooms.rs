@@ -8,7 +8,8 @@ use super::sources::sources;
 /// Each room with what its files may import of the same folder, apart from themselves. A folder's own name stands for
 /// the files that lie in it, and a file that stands here is a room by itself.
 const MAY_IMPORT: [(&str, &[&str]); 22] = [
-    ("contract", &[]),
+    // A request's typed form is declared where it is read; its fingerprint hashes that form.
+    ("contract", &["contract/validation"]),
     ("contract/validation", &["contract"]),
     // The front door and the kinds of objects stand side by side.
     ("entry", &[]),

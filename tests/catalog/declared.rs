@@ -57,13 +57,14 @@ fn sources() -> String {
 fn declaration(sources: &str, lines: &str) -> Declaration {
     let mut declared = Declaration::default();
     let (mut comment, mut row) = (String::new(), String::new());
-    for line in lines.lines().map(str::trim) {
+    let (rows, _) = lines.split_once("\n    } with {\n").unwrap_or((lines, ""));
+    for line in rows.lines().map(str::trim) {
         if let Some(said) = line.strip_prefix("///") {
             comment.push_str(said);
         } else if let Some((object, _)) = line.split_once(" by Findings {") {
-            declared.object = object.to_owned();
+            declared.object = object.trim_start_matches("pub struct ").to_owned();
             declared.description = std::mem::take(&mut comment);
-        } else if line != "}" {
+        } else if line != "}" && !line.starts_with("#[") {
             row.push_str(line);
             row.push(' ');
             if line.ends_with(',') {

@@ -275,6 +275,6 @@ fn a_failure_carries_what_the_service_had_said_of_the_response() {
         let (_, ending) = ended_with(HttpReply::in_pieces(200, pieces));
         let reported = ending.unwrap_err().reported;
         assert_eq!(reported.response_id.as_deref(), Some("resp_1"), "{name}");
-        assert_eq!(reported.usage.map(|usage| usage.total), total, "{name}");
+        assert_eq!(reported.usage.map(|usage| usage.total_tokens), total, "{name}");
     }
 }

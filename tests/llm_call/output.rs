@@ -1,8 +1,8 @@
 //! What is made of a response: its text while it comes, and its output.
 
-use aptix_edge::contract::{ErrorCode, Fault};
+use aptix_edge::contract::{ErrorCode, Fault, Usage};
 use aptix_edge::llm_call::{UsableOutput, call};
-use aptix_edge::responses_api::{FunctionCall, ResponseFacts, TextProgress, TokenCounts};
+use aptix_edge::responses_api::{FunctionCall, ResponseFacts, TextProgress};
 use bed::{HttpReply, LoneStep, Piece};
 
 use super::{
@@ -31,10 +31,9 @@ fn text_is_told_as_it_comes_and_the_output_is_the_terminal_event_s() {
         cut: false,
     };
     assert_eq!(output.calls, [call]);
-    assert_eq!(
-        output.usage,
-        Some(TokenCounts { input: 3, output: 2, total: 5, ..TokenCounts::default() })
-    );
+    let usage =
+        Usage { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5, ..Usage::default() };
+    assert_eq!(output.usage, Some(usage));
 }
 
 #[test]
@@ -127,7 +126,8 @@ fn an_audience_learns_of_a_response_once_for_each_thing_that_is_said() {
     let step = LoneStep::replying([HttpReply::new(200, &body)]);
     let mut ear = Ear::listening_from(&step, 0);
     step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut stream(), &mut ear)).unwrap();
-    let usage = TokenCounts { input: 3, output: 4, total: 7, ..TokenCounts::default() };
+    let usage =
+        Usage { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, ..Usage::default() };
     let (response_id, model) = (Some("resp_1".to_owned()), None);
     let whole = ResponseFacts { response_id, usage: Some(usage), model };
     assert_eq!(ear.learned, [whole]);

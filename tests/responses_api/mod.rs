@@ -117,11 +117,11 @@ fn described((told, end): &Reading) -> Value {
             "usage",
             output.usage.map_or(Value::Null, |usage| {
                 json!({
-                    "input": usage.input,
-                    "cached": usage.cached,
-                    "output": usage.output,
-                    "reasoning": usage.reasoning,
-                    "total": usage.total,
+                    "input": usage.prompt_tokens,
+                    "cached": usage.cached_tokens,
+                    "output": usage.completion_tokens,
+                    "reasoning": usage.reasoning_tokens,
+                    "total": usage.total_tokens,
                 })
             }),
         );
@@ -377,7 +377,7 @@ fn a_response_is_whole_and_its_own_whatever_comes_behind_its_end() {
         assert!(stream.finish().is_ok());
         let told = stream.reported();
         assert_eq!(told.response_id.as_deref(), Some("resp_1"));
-        assert_eq!(told.usage.as_ref().map(|usage| usage.total), Some(1));
+        assert_eq!(told.usage.as_ref().map(|usage| usage.total_tokens), Some(1));
     }
 }
 

@@ -231,9 +231,10 @@ fn check(exchange: &Exchange, (told, end): &Reading) {
                 .map(|call| json!([call.call_id, call.name, call.arguments, call.cut]))
                 .collect::<Vec<_>>(),
             "types": item_types(output),
-            "usage": output
-                .usage
-                .map(|usage| [usage.input, usage.cached, usage.output, usage.reasoning, usage.total]),
+            "usage": output.usage.map(|usage| {
+                let counts = [usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens];
+                [&counts[..], &[usage.reasoning_tokens, usage.total_tokens]].concat()
+            }),
         }),
         json!({
             "response_id": expected["response_id"],

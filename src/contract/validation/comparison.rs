@@ -2,14 +2,19 @@
 //!
 //! A body lists so many documents that it is read step by step: other requests run between two steps.
 
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
 use super::body::object_text;
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::{Fault, ListedDocuments, limits};
+use crate::contract::{Fault, limits};
 use crate::encoding::is_sha256;
 use crate::json::{Node, ObjectShape, Place};
+
+/// The documents that a client has, by their paths, each with the SHA-256 of its contents in UTF-8,
+/// lower-case hex.
+pub type ListedDocuments = BTreeMap<String, String>;
 
 const BODY: ObjectShape = ObjectShape::new(&["Documents"], &["Documents"]);
 

@@ -1,10 +1,10 @@
 //! Reading the body of `PUT /workspaces/{WorkspaceId}/documents` (interface §7).
 //!
-//! It owns the rules of a document's members.
+//! It owns a document's typed form, in which one text and an array of one are the same, and the rules of its members.
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::{Document, Fault, Properties, limits};
+use crate::contract::{Fault, limits};
 use crate::json::{Kind, Node, Problems, for_each_member};
 
 request_object! {
@@ -14,13 +14,22 @@ request_object! {
 }
 
 request_object! {
-    fn document(reader, node) -> Document as DOCUMENT {
-        "Path" required => path = document_path(),
-        "Contents" required => contents = text(limits::DOCUMENT_CONTENTS),
-        "Language" => language = optional_text(limits::DOCUMENT_LANGUAGE),
-        "Properties" => properties = property_map() or Properties::new(),
+    /// A document for a workspace's index.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct Document as DOCUMENT, fn document(reader, node) {
+        /// Its path relative to the workspace's root, which is its name in the index.
+        "Path" required => path: String = document_path(),
+        /// Its whole text, possibly empty.
+        "Contents" required => contents: String = text(limits::DOCUMENT_CONTENTS),
+        /// A language hint; never empty.
+        "Language" => language: Option<String> = optional_text(limits::DOCUMENT_LANGUAGE),
+        /// Further keys for the conditions of a scope.
+        "Properties" => properties: Properties = property_map() or Properties::new(),
     }
 }
+
+/// A document's properties: each key once, in alphabetical order, with one or more values.
+pub type Properties = Vec<(String, Vec<String>)>;
 
 /// Reads the body.
 pub fn parse_documents(body: &[u8]) -> Result<Vec<Document>, Vec<Fault>> {

@@ -5,8 +5,37 @@
 
 use super::body::{object_text, without_byte_order_mark};
 use super::reader::Reader;
-use crate::contract::{ExecuteRequest, Fault, SessionId};
+use super::tool_continuation::ToolContinuation;
+use super::user_turn::UserTurn;
+use crate::contract::{Fault, SessionId, TurnId};
 use crate::json::{Node, Place, first_member, for_each_member};
+
+/// The body of `POST /execute`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExecuteRequest {
+    /// Starts a turn.
+    UserTurn(Box<UserTurn>),
+    /// Gives a waiting turn its tool results.
+    ToolContinuation(ToolContinuation),
+}
+
+impl ExecuteRequest {
+    /// The session the request belongs to.
+    pub fn session_id(&self) -> &SessionId {
+        match self {
+            Self::UserTurn(turn) => &turn.session_id,
+            Self::ToolContinuation(continuation) => &continuation.session_id,
+        }
+    }
+
+    /// The turn the request belongs to.
+    pub fn turn_id(&self) -> &TurnId {
+        match self {
+            Self::UserTurn(turn) => &turn.turn_id,
+            Self::ToolContinuation(continuation) => &continuation.turn_id,
+        }
+    }
+}
 
 /// Reads the body of `POST /execute`. Its faults may also be `forbidden_field`, and `empty_turn` last.
 pub fn parse(body: &[u8]) -> Result<ExecuteRequest, Vec<Fault>> {

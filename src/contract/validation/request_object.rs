@@ -15,7 +15,38 @@
 /// with the arguments of the row and the member's node. `or` says what the field holds without the member. A row with `->`
 /// gives its value to a name, of which fields are made behind `with`, or the whole result behind `=>`. A row without either
 /// is read for its faults alone. A member that is `asked` for must be there by this shape, and need not be by another.
+///
+/// `pub struct RagScope as SCOPE,` before the method declares the object as well: each field has its type behind its name.
 macro_rules! request_object {
+    (
+        $(#[$about:meta])*
+        pub struct $Object:ident as $SHAPE:ident $(forbidding $forbidden:ident)? $(by $shape:ident)?,
+        $vis:vis fn $method:ident($reader:ident, $node:ident $(, $parameter:ident: $Parameter:ty)*) {
+            $(
+                $(#[doc = $said:literal])*
+                $name:literal $($need:ident)? $(-> $local:ident)? $(=> $field:ident: $Type:ty)?
+                    = $read:ident ($($argument:expr),*) $(or $default:expr)?,
+            )*
+        }
+        $(with { $($more:ident: $More:ty = $made:expr,)* })?
+    ) => {
+        $(#[$about])*
+        pub struct $Object {
+            $($(pub $field: $Type,)?)*
+            $($(pub $more: $More,)*)?
+        }
+
+        request_object! {
+            $vis fn $method($reader, $node $(, $parameter: $Parameter)*) -> $Object
+            as $SHAPE $(forbidding $forbidden)? $(by $shape)? {
+                $(
+                    $name $($need)? $(=> $field)? $(-> $local)?
+                        = $read($($argument),*) $(or $default)?,
+                )*
+            }
+            $(with { $($more: $made,)* })?
+        }
+    };
     (
         $(#[$about:meta])*
         $vis:vis fn $method:ident($reader:ident, $node:ident $(, $parameter:ident: $Parameter:ty)*) -> $Object:ty

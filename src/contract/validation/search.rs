@@ -2,16 +2,20 @@
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::{Fault, SearchRequest, limits};
+use crate::contract::{Fault, RagScope, limits};
 use crate::json::Node;
 
 request_object! {
-    fn search(reader, node) -> SearchRequest as SEARCH {
-        "Query" required => query = checked_text(limits::QUERY, |text| {
+    /// A search in a workspace's index.
+    #[derive(Clone, Debug, PartialEq, Eq)]
+    pub struct SearchRequest as SEARCH, fn search(reader, node) {
+        /// The user's words; never blank.
+        "Query" required => query: String = checked_text(limits::QUERY, |text| {
             text.trim().is_empty().then_some("must not be blank")
         }),
-        "RagScope" => rag_scope = rag_scope(),
-        "Limit" => limit = chunks(),
+        "RagScope" => rag_scope: Option<RagScope> = rag_scope(),
+        /// The most chunks, when the request says so; at least one.
+        "Limit" => limit: Option<usize> = chunks(),
     }
 }
 

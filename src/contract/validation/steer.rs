@@ -6,7 +6,7 @@
 use super::reader::Reader;
 use super::request_object::request_object;
 use super::user_turn::forbidden_in_others;
-use crate::contract::{Fault, SteerContent, SteerId, SteerRequest};
+use crate::contract::{Fault, SteerContent, SteerId};
 use crate::json::ForbiddenMembers;
 
 const FORBIDDEN: [ForbiddenMembers; 5] = forbidden_in_others(
@@ -14,14 +14,18 @@ const FORBIDDEN: [ForbiddenMembers; 5] = forbidden_in_others(
 );
 
 request_object! {
-    fn steer(reader, node) -> SteerRequest as STEER forbidding FORBIDDEN {
-        "SteerId" required => steer_id = identifier(SteerId::parse),
+    /// The body of `POST …/steer`.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct SteerRequest as STEER forbidding FORBIDDEN, fn steer(reader, node) {
+        /// The steer; also the request's idempotency key.
+        "SteerId" required => steer_id: SteerId = identifier(SteerId::parse),
         "Instruction" -> instruction = instruction(),
         "InputArtifacts" -> input_artifacts = artifacts() or Vec::new(),
         "ClipboardImages" -> clipboard_images = images() or Vec::new(),
-        "Interrupt" => interrupt = flag() or false,
+        /// Whether a model call that is under way is dropped and made again with the steer.
+        "Interrupt" => interrupt: bool = flag() or false,
     } with {
-        content: SteerContent { instruction, input_artifacts, clipboard_images },
+        content: SteerContent = SteerContent { instruction, input_artifacts, clipboard_images },
     }
 }
 

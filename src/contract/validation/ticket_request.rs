@@ -2,32 +2,41 @@
 
 use super::reader::Reader;
 use super::request_object::request_object;
-use crate::contract::{Fault, SessionId, TicketRequest, TurnId, UserId, limits};
+use crate::contract::{Fault, Operation, SessionId, TurnId, UserId, limits};
 use crate::encoding::authority_of;
 use crate::json::{Node, ObjectShape};
 
 request_object! {
-    fn ticket(reader, node, shape: ObjectShape) -> TicketRequest as TICKET by shape {
-        "User" asked => user = user(),
-        "Actor" => actor = user(),
-        "Sessions" => sessions = full_list(limits::TICKET_LIST, "session", |reader, node| {
+    /// The request for a ticket. A member that is absent is inherited where a ticket narrows itself.
+    #[derive(Clone, Debug, Default, PartialEq, Eq)]
+    pub struct TicketRequest as TICKET by shape, fn ticket(reader, node, shape: ObjectShape) {
+        "User" asked => user: Option<UserId> = user(),
+        /// Who uses the ticket, where that is not the user.
+        "Actor" => actor: Option<UserId> = user(),
+        /// Sessions by their ids; one `*` at the end stands for any rest.
+        "Sessions" => sessions: Option<Vec<String>> = full_list(limits::TICKET_LIST, "session", |reader, node| {
             reader.checked_text(limits::IDENTIFIER, session_problem, node)
         }),
-        "Turns" => turns = full_list(limits::TICKET_LIST, "turn", |reader, node| {
+        "Turns" => turns: Option<Vec<TurnId>> = full_list(limits::TICKET_LIST, "turn", |reader, node| {
             reader.identifier(TurnId::parse, node)
         }),
-        "Operations" => operations = full_list(limits::TICKET_LIST, "operation", Reader::one_of),
-        "Workspaces" => workspaces = list(limits::TICKET_LIST, |reader, node| {
+        "Operations" => operations: Option<Vec<Operation>> =
+            full_list(limits::TICKET_LIST, "operation", Reader::one_of),
+        "Workspaces" => workspaces: Option<Vec<String>> = list(limits::TICKET_LIST, |reader, node| {
             reader.full_text(limits::WORKSPACE_ID, node)
         }),
-        "Contexts" => contexts = full_list(limits::TICKET_LIST, "context", |reader, node| {
+        /// Conversation contexts that a session's first turn may name.
+        "Contexts" => contexts: Option<Vec<String>> = full_list(limits::TICKET_LIST, "context", |reader, node| {
             reader.full_text(limits::IDENTIFIER, node)
         }),
-        "TurnTokens" => turn_tokens = integer_from(1, LARGEST_TOKENS),
-        "Origins" => origins = full_list(limits::TICKET_LIST, "origin", |reader, node| {
+        /// The most tokens of a turn.
+        "TurnTokens" => turn_tokens: Option<u64> = integer_from(1, LARGEST_TOKENS),
+        /// Origins of the pages that may use the ticket.
+        "Origins" => origins: Option<Vec<String>> = full_list(limits::TICKET_LIST, "origin", |reader, node| {
             reader.checked_text(limits::ORIGIN, origin_problem, node)
         }),
-        "ExpiresInS" => expires_in_s = integer_from(10, 3_600),
+        /// How long it is valid, 10 to 3,600 seconds.
+        "ExpiresInS" => expires_in_s: Option<u64> = integer_from(10, 3_600),
     }
 }
 

@@ -7,19 +7,21 @@ use serde::de::IgnoredAny;
 use super::reader::Reader;
 use super::request_object::request_object;
 use super::user_turn::forbidden_in_others;
-use crate::contract::{
-    ErrorCode, SessionId, ToolContinuation, ToolOutcome, ToolResult, TurnId, limits,
-};
+use crate::contract::{ErrorCode, SessionId, ToolOutcome, ToolResult, TurnId, limits};
 use crate::json::{ForbiddenMembers, Node, Place, not_json};
 
 const FORBIDDEN: [ForbiddenMembers; 5] =
     forbidden_in_others("has no place beside ToolResults; send it with a user turn");
 
 request_object! {
-    pub(super) fn tool_continuation(reader, node) -> ToolContinuation as CONTINUATION forbidding FORBIDDEN {
-        "SessionId" required => session_id = identifier(SessionId::parse),
-        "TurnId" required => turn_id = identifier(TurnId::parse),
-        "ToolResults" required => tool_results =
+    /// Tool results for a waiting turn.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct ToolContinuation as CONTINUATION forbidding FORBIDDEN,
+    pub(super) fn tool_continuation(reader, node) {
+        "SessionId" required => session_id: SessionId = identifier(SessionId::parse),
+        "TurnId" required => turn_id: TurnId = identifier(TurnId::parse),
+        /// One or more, in the client's order.
+        "ToolResults" required => tool_results: Vec<ToolResult> =
             full_list(limits::TOOL_RESULTS, "result", Reader::tool_result),
     }
 }

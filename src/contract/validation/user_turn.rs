@@ -2,42 +2,60 @@
 //!
 //! It owns the rules of its members, and the rule that a turn has input.
 
+use serde::{Deserialize, Serialize};
+
 use super::output_schema::DEFAULT_NAME;
+use super::rag_scope::RagScope;
 use super::reader::Reader;
 use super::request_object::request_object;
 use crate::contract::relative_path::{normal_file_name, normal_path};
 use crate::contract::{
-    ArtifactContent, ClipboardImage, ContentEncoding, ErrorCode, Fault, InputArtifact,
-    OutputSchema, SessionId, TurnId, UserTurn, limits,
+    ArtifactContent, ArtifactOrigin, ClientTool, ContentEncoding, ErrorCode, Fault, ImageMimeType,
+    OutputSchema, SessionId, TurnId, limits,
 };
 use crate::encoding::{canonical_base64, is_media_type};
 use crate::json::{ForbiddenMembers, Kind, Node};
 
 request_object! {
-    fn members_of_turn(reader, node) -> UserTurn as USER_TURN forbidding SERVER_OWNED {
-        "SessionId" required => session_id = identifier(SessionId::parse),
-        "TurnId" required => turn_id = identifier(TurnId::parse),
-        "Instruction" => instruction = instruction(),
-        "InputArtifacts" => input_artifacts = artifacts() or Vec::new(),
-        "ClipboardImages" => clipboard_images = images() or Vec::new(),
-        "RagScope" => rag_scope = rag_scope(),
-        "SolutionContextText" => solution_context_text = text(limits::SOLUTION_CONTEXT),
-        "WorkspaceId" => workspace_id = optional_text(limits::WORKSPACE_ID),
-        "Repo" => repo = optional_text(limits::HINT),
-        "Language" => language = optional_text(limits::HINT),
-        "Streaming" => streaming = flag() or false,
-        "AgentContextId" => agent_context_id = full_text(limits::IDENTIFIER),
-        "ConversationContextId" => conversation_context_id = full_text(limits::IDENTIFIER),
-        "ToolsJson" => tools = client_tools(),
-        // An empty name is no choice (AGN-003 §5).
-        "ToolChoiceName" => tool_choice_name = optional_text(limits::TOOL_NAME),
+    /// A turn's input; at least one of instruction, artifacts and images is present.
+    #[derive(Clone, Debug, PartialEq)]
+    pub struct UserTurn as USER_TURN forbidding SERVER_OWNED, fn members_of_turn(reader, node) {
+        "SessionId" required => session_id: SessionId = identifier(SessionId::parse),
+        /// The turn; also the request's idempotency key.
+        "TurnId" required => turn_id: TurnId = identifier(TurnId::parse),
+        /// Markdown; never blank.
+        "Instruction" => instruction: Option<String> = instruction(),
+        /// Files, in the client's order.
+        "InputArtifacts" => input_artifacts: Vec<InputArtifact> = artifacts() or Vec::new(),
+        /// Pasted images, in the client's order.
+        "ClipboardImages" => clipboard_images: Vec<ClipboardImage> = images() or Vec::new(),
+        "RagScope" => rag_scope: Option<RagScope> = rag_scope(),
+        /// Latched by the session: `None` keeps its text, `""` clears it, other text replaces it.
+        "SolutionContextText" => solution_context_text: Option<String> = text(limits::SOLUTION_CONTEXT),
+        /// The workspace whose index may be searched; never empty.
+        "WorkspaceId" => workspace_id: Option<String> = optional_text(limits::WORKSPACE_ID),
+        /// Advisory; never empty.
+        "Repo" => repo: Option<String> = optional_text(limits::HINT),
+        /// Advisory; never empty.
+        "Language" => language: Option<String> = optional_text(limits::HINT),
+        /// Whether the result is delivered as a stream.
+        "Streaming" => streaming: bool = flag() or false,
+        /// Bound by the session's first turn; never empty.
+        "AgentContextId" => agent_context_id: Option<String> = full_text(limits::IDENTIFIER),
+        /// Bound by the session's first turn; never empty.
+        "ConversationContextId" => conversation_context_id: Option<String> = full_text(limits::IDENTIFIER),
+        /// Latched by the session: `None` keeps its tools, any list (the empty one too) replaces them.
+        "ToolsJson" => tools: Option<Vec<ClientTool>> = client_tools(),
+        /// The tool that the first model call must use; composition checks that it is offered. An empty name is no choice
+        /// (AGN-003 §5).
+        "ToolChoiceName" => tool_choice_name: Option<String> = optional_text(limits::TOOL_NAME),
         "OutputSchema" -> schema = output_schema(),
         "OutputSchemaName" -> schema_name = schema_name(node),
         // Always unset here: any other value makes the request a Tool Continuation. The name is known, so that
         // a misspelling of it is recognised.
         "ToolResults" = ignore(),
     } with {
-        output_schema: schema.map(|(schema, canonical)| OutputSchema {
+        output_schema: Option<OutputSchema> = schema.map(|(schema, canonical)| OutputSchema {
             name: schema_name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
             schema,
             canonical,
@@ -93,23 +111,37 @@ pub(super) const fn forbidden_in_others(problem: &'static str) -> [ForbiddenMemb
 }
 
 request_object! {
-    fn artifact(reader, node) -> InputArtifact as INPUT_ARTIFACT {
-        "RelativePath" required => relative_path = path(normal_path),
-        "FileName" required => file_name = path(normal_file_name),
-        "Contents" required => content = contents(declares_base64(node)),
-        "Origin" required => origin = one_of(),
-        "MimeType" => mime_type = checked_text(limits::MIME_TYPE, media_type_problem),
-        "Language" => language = optional_text(limits::HINT),
+    /// A file supplied by the client.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct InputArtifact as INPUT_ARTIFACT, fn artifact(reader, node) {
+        /// The path of the file or its folder, relative to the client's root; `""` is the root.
+        "RelativePath" required => relative_path: String = path(normal_path),
+        /// The file's name, without separators.
+        "FileName" required => file_name: String = path(normal_file_name),
+        /// With its `Encoding`.
+        "Contents" required => content: ArtifactContent = contents(declares_base64(node)),
+        "Origin" required => origin: ArtifactOrigin = one_of(),
+        /// `type/subtype`, when the client knows it.
+        "MimeType" => mime_type: Option<String> =
+            checked_text(limits::MIME_TYPE, media_type_problem),
+        /// A language hint; never empty.
+        "Language" => language: Option<String> = optional_text(limits::HINT),
         // `declares_base64` has used the name already; here a wrong name is reported.
         "Encoding" = encoding(),
     }
 }
 
 request_object! {
-    fn image(reader, node) -> ClipboardImage as CLIPBOARD_IMAGE {
-        "Id" required => id = full_text(limits::IMAGE_ID),
-        "MimeType" required => mime_type = one_of(),
-        "DataBase64" required => data_base64 = image_data(),
+    /// An image pasted from the clipboard.
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "PascalCase")]
+    pub struct ClipboardImage as CLIPBOARD_IMAGE, fn image(reader, node) {
+        /// The client's name for it.
+        "Id" required => id: String = full_text(limits::IMAGE_ID),
+        "MimeType" required => mime_type: ImageMimeType = one_of(),
+        /// Valid base64, standard alphabet, padded, not empty.
+        "DataBase64" required => data_base64: String = image_data(),
     }
 }
 

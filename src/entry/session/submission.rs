@@ -2,13 +2,13 @@
 
 use std::rc::Rc;
 
-use serde::Deserialize;
-
 use super::admission::{Admission, Admitted, Submission};
 use super::erasure_memory::was_erased;
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
-use crate::contract::{ExecuteRequest, Fault, Result, SessionId, TurnStatus, fingerprint_in};
+use crate::contract::{
+    ExecuteRequest, Fault, ReadOutcome, Result, SessionId, TurnStatus, fingerprint_in,
+};
 use crate::entry::request_context::RequestContext;
 use crate::entry::response::credential_expired;
 use crate::identity::Grants;
@@ -202,21 +202,9 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
 
 /// The text and outcome of a submission that has ended.
 fn ended_text(outcome: StoredOutcome) -> Result<LiveText> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Stored {
-        result: Option<Texts>,
-    }
-    #[derive(Deserialize)]
-    #[serde(rename_all = "PascalCase")]
-    struct Texts {
-        primary_output_text: Option<String>,
-        tool_continuation_message: Option<String>,
-    }
     let kept = match outcome.kept_segment {
         None => None,
-        Some(segment) => serde_json::from_str::<Stored>(&outcome.body)
-            .map_err(|_| unreadable_outcome())?
+        Some(segment) => ReadOutcome::of(&outcome.body)?
             .result
             .and_then(|texts| texts.primary_output_text.or(texts.tool_continuation_message))
             .map(|text| (segment, text)),
@@ -224,8 +212,4 @@ fn ended_text(outcome: StoredOutcome) -> Result<LiveText> {
     let StoredOutcome { http_status, body, .. } = outcome;
     let timings = Timings::default();
     Ok(LiveText::finished(kept, Outcome { http_status, body: body.into(), timings }))
-}
-
-pub(super) fn unreadable_outcome() -> Fault {
-    Fault::internal("The session's storage holds an unreadable outcome.")
 }

@@ -4,10 +4,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::session_host::find_turn;
-use super::submission::unreadable_outcome;
 use crate::contract::{
     CallerRecord, CatalogStamp, Result, SessionId, SteerId, SteerState, ToolCall, ToolOutcome,
-    TurnId, TurnStatus, Usage, shown,
+    TurnId, TurnStatus, Usage, shown, unreadable_outcome,
 };
 use crate::encoding::timestamp;
 use crate::entry::page_query::TurnPage;

@@ -13,7 +13,7 @@ use super::sent_entries::SentEntries;
 use crate::contract::{Fault, Result, Usage, json_text};
 use crate::encoding::sparse_object;
 use crate::persistence::{ChainEnd, EntrySeq, PendingResponse, Rung, Session, Turn};
-use crate::responses_api::{HostedCall, ResponseFacts, TokenCounts};
+use crate::responses_api::{HostedCall, ResponseFacts};
 
 sparse_object! {
     /// The transcript of one model call.
@@ -128,7 +128,7 @@ impl Transcript {
     pub(crate) fn set_report(&mut self, reported: &ResponseFacts) {
         self.response_id.clone_from(&reported.response_id);
         self.awaits_id &= self.response_id.is_none();
-        self.usage = reported.usage.map(usage);
+        self.usage = reported.usage;
         self.response_model.clone_from(&reported.model);
     }
 
@@ -224,16 +224,5 @@ impl Transcript {
 
     fn usages(&self) -> impl Iterator<Item = Usage> {
         self.retries.iter().map(|retry| retry.usage).chain([self.usage]).flatten()
-    }
-}
-
-fn usage(counted: TokenCounts) -> Usage {
-    Usage {
-        prompt_tokens: counted.input,
-        cached_tokens: counted.cached,
-        completion_tokens: counted.output,
-        reasoning_tokens: counted.reasoning,
-        total_tokens: counted.total,
-        estimated: false,
     }
 }

@@ -249,7 +249,7 @@ pub(crate) const OWN: &[Question] = &[
         "Where do token counts of several model calls get added up?",
         &[
             ("src/reasoner/model_call/transcript.rs", "saturating_add(usage)"),
-            ("src/contract/response.rs", "fn saturating_add"),
+            ("src/encoding/usage.rs", "fn saturating_add"),
         ],
     ),
     (
