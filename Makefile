@@ -192,7 +192,8 @@ clean: ## remove what the commands made here; the tools in the per-user cache st
 	rm -rf build build-dev build-packages build-playground build-playground-shots build-release build-release-differs build-server target node_modules .wrangler $(client)/dist $(client)/node_modules tests/bench/node_modules
 
 # The sources of the Worker. The stamp carries the time at which the build began, so that an edit during the
-# build triggers another. What carries it until then stays: of two that build at once, as two `make dev` do, each needs it.
+# build triggers another. Until then a file of this make's own carries it: where two build at once, as two `make dev` do, the
+# first to end must not stand for what was saved before the second began.
 sources := Cargo.toml Cargo.lock package-lock.json $(shell find src -type f)
 missing = $(if $(wildcard $(1)),,missing-output)
 missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.wasm)),,missing-output)
@@ -200,12 +201,12 @@ missing_output = $(if $(and $(wildcard $(1)/index.js),$(wildcard $(1)/index_bg.w
 build/.complete: $(sources) tools/setup/without_paths tools/setup/cdylib_alone/cargo $(call missing_output,build) \
 		$(if $(tells_commit),$(if $(filter $(commit),$(shell cat build/.commit 2>/dev/null)),,missing-output))
 	@echo 'make build: two minutes, the first time three' >&2
-	@mkdir -p build && touch build/.begun
+	@mkdir -p build && touch build/.begun-$$PPID
 	APTIX_COMMIT='$(commit)' RUST_BACKTRACE=0 tools/setup/wasm_toolchain tools/setup/without_paths "$$WORKER_BUILD_BIN" --release
 	@echo '$(commit)' > build/.commit
 	@# worker-build keeps the names of functions, a quarter of the module.
 	@"$$WASM_OPT_BIN" build/index_bg.wasm --strip-debug -o build/index_bg.wasm
-	@touch -r build/.begun $@
+	@mv build/.begun-$$PPID $@
 
 # A folder of its own, since tests, bench and deploy use build/. Unoptimised, futures that hold each other need more than
 # the usual megabyte of stack: where a conversation is compacted, the object would never answer. The names of functions are half
@@ -214,10 +215,10 @@ build/.complete: $(sources) tools/setup/without_paths tools/setup/cdylib_alone/c
 build-dev/.complete: export CARGO_ENCODED_RUSTFLAGS := -Clink-args=-zstack-size=16777216 --strip-all \
 	--keep-section=__wasm_bindgen_unstable --keep-section=target_features
 build-dev/.complete: $(sources) $(call missing_output,build-dev)
-	@mkdir -p build-dev && touch build-dev/.begun
+	@mkdir -p build-dev && touch build-dev/.begun-$$PPID
 	RUST_BACKTRACE=0 tools/setup/wasm_toolchain bash -c 'PATH="$$PWD/tools/setup/cdylib_alone:$$PATH" "$$0" "$$@"' \
 		"$$WORKER_BUILD_BIN" --profile worker-dev --no-opt --out-dir build-dev
-	@touch -r build-dev/.begun $@
+	@mv build-dev/.begun-$$PPID $@
 
 build-server/.complete: build/.complete build-playground/index.html package-lock.json Cargo.lock wrangler.toml LICENSE docs/configuration.md \
 		$(shell find server tools/dev tools/rehearse tests/fakes/model_service -type f) $(call missing,build-server/dist/cli.mjs)

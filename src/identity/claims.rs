@@ -115,10 +115,11 @@ fn check_audience(provider: &Provider, payload: Node<'_, '_>) -> Result<(), Refu
     if are_texts && names_us { Ok(()) } else { Err(Refusal::Invalid("jwt: audience")) }
 }
 
-/// The client that the token was made for: `azp`, else `client_id`, where the provider lists such clients.
+/// The client that the token was made for, where the provider lists such clients: `azp`, else `client_id`, else what Okta's
+/// access tokens and those of Entra ID's version 1 call it.
 fn check_party(provider: &Provider, payload: Node<'_, '_>) -> Result<(), Refusal> {
     let Some(parties) = &provider.authorized_parties else { return Ok(()) };
-    let claim = ["azp", "client_id"].into_iter().find_map(|name| {
+    let claim = ["azp", "client_id", "cid", "appid"].into_iter().find_map(|name| {
         let json = payload.find(name)?.json;
         Some(Node { json, ..payload })
     });

@@ -140,6 +140,18 @@ describe('decisions and results of the page', { skip: withoutBrowser }, () => {
     await page.evaluate(() => (Blob.prototype.text = () => Promise.reject(new DOMException('It is gone.', 'NotReadableError'))));
     await turn.getByLabel('Answer with a file').setInputFiles({ name: 'notes.md', mimeType: 'text/markdown', buffer: Buffer.from('# Of pelicans') });
     await turn.getByRole('alert').getByText('notes.md could not be read.').waitFor();
+    // Of a file that stands there already a browser tells nothing when it is chosen again.
+    assert.equal(await turn.getByLabel('Answer with a file').evaluate(({ files }) => files.length), 0);
+    await turn.getByLabel('Result, as JSON or as plain text').fill('Nothing.');
+    await turn.getByRole('button', { name: 'Send result' }).click();
+    await hasStatus(turn, 'completed');
+  });
+
+  test('a file that is too large is no answer, and is told', async () => {
+    const page = await open();
+    const turn = await asked(page, reading());
+    await turn.getByLabel('Answer with a file').setInputFiles({ name: 'large.log', mimeType: 'text/plain', buffer: Buffer.alloc((4 << 20) + 1, 'a') });
+    await turn.getByRole('alert').getByText('large.log is larger than 4 MB.').waitFor();
     await turn.getByLabel('Result, as JSON or as plain text').fill('Nothing.');
     await turn.getByRole('button', { name: 'Send result' }).click();
     await hasStatus(turn, 'completed');

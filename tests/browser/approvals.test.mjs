@@ -119,6 +119,23 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     assert.equal(await page.locator('.turn').count(), 1);
   });
 
+  test('the second half of a double click decides nothing about a call that has come since', async () => {
+    const page = await playground.page();
+    rig.tools.on('/pay', '{"paid":true}');
+    rig.model.script(answer(call('pay', ['{"amount":1}'])), answer(call('pay', ['{"amount":2}'])), answer(text('Done.')));
+    const turn = await say(page, 'Pay.');
+    await hasStatus(turn, 'awaiting_tools');
+    await approve(turn);
+    const next = turn.locator('.question').filter({ hasText: '"amount": 2' });
+    for (const name of ['Approve', 'Refuse']) {
+      await next.getByRole('button', { name }).dispatchEvent('click', { detail: 2 });
+      assert.equal(await next.count(), 1, name);
+    }
+    await next.getByRole('button', { name: 'Refuse' }).click();
+    await hasStatus(turn, 'completed');
+    assert.deepEqual(sent(), ['{"amount":1}']);
+  });
+
   test('a decision takes the focus to the next card, and the last one to the message box', async () => {
     const page = await playground.page();
     rig.tools.on('/pay', '{"paid":true}', '{"paid":true}');
@@ -137,6 +154,20 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     await hasStatus(turn, 'completed');
   });
 
+  test('Enter that is held on a card sends nothing of what is being written', async () => {
+    const page = await playground.page();
+    const { turn, question } = await asked(page, '{"amount":1}');
+    const box = page.getByRole('textbox', { name: 'Message' });
+    await box.fill('Half a thought');
+    await question.getByRole('button', { name: 'Refuse' }).focus();
+    await page.keyboard.down('Enter');
+    await page.waitForFunction(() => document.activeElement.id === 'message');
+    await page.keyboard.down('Enter');
+    await page.keyboard.up('Enter');
+    await hasStatus(turn, 'completed');
+    assert.equal(await box.inputValue(), 'Half a thought');
+  });
+
   test('an edit leaves the tokens that it does not touch, and after a reload the card shows what ran', async () => {
     const page = await playground.page();
     const { turn, question } = await asked(page, PAYMENT);
@@ -150,6 +181,22 @@ describe('the approval card', { skip: withoutBrowser }, () => {
     await page.reload();
     await page.locator('summary').filter({ hasText: 'run by the service' }).click();
     assert.equal(await page.locator('details[open] pre').first().innerText(), edited);
+  });
+
+  test('what is written on behind the Enter of a refusal decides nothing about the next call', async () => {
+    const page = await playground.page();
+    rig.model.script(answer(call('pay', ['{"amount":1}']), call('pay', ['{"amount":2}'])), answer(text('Done.')));
+    const turn = await say(page, 'Pay.');
+    await hasStatus(turn, 'awaiting_tools');
+    const questions = turn.getByRole('region', { name: 'May the agent call pay?' });
+    await questions.first().getByLabel('Reason, if you refuse').fill('no');
+    await page.keyboard.press('Enter');
+    await questions.nth(1).waitFor({ state: 'detached' });
+    await page.keyboard.type('again no');
+    assert.equal(await questions.getByLabel('Reason, if you refuse').inputValue(), 'again no');
+    await page.keyboard.press('Enter');
+    await hasStatus(turn, 'completed');
+    assert.deepEqual(sent(), []);
   });
 
   test('an edit that the service refuses can be changed, or the call refused', async () => {

@@ -132,7 +132,7 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     assert.deepEqual(await page.locator('.turn .question-bubble p').allInnerTexts(), ['What can you do?', 'Think aloud.']);
   });
 
-  test('after each button of the message box one writes on there, and a double click on Send stops nothing', async () => {
+  test('after each button of the message box one writes on there, and a double click on Send stops nothing, one on Stop sends nothing', async () => {
     const page = await playground.page();
     await box(page).fill('Give a slow answer.');
     await page.getByRole('button', { name: 'Send', exact: true }).dblclick();
@@ -147,6 +147,23 @@ describe('the playground in daily use', { skip: withoutBrowser }, () => {
     await page.getByRole('button', { name: 'Stop' }).click();
     await hasStatus(turn, 'aborted');
     await hasFocus(page, 'Message');
+    await page.keyboard.type('Half a thought');
+    await page.getByRole('button', { name: 'Send', exact: true }).dispatchEvent('click', { detail: 2 });
+    assert.equal(await box(page).inputValue(), 'Half a thought');
+  });
+
+  test('on a Mac Alt N is a letter where one writes, and begins a new session elsewhere', async () => {
+    const page = await playground.page();
+    await page.addInitScript(() => Object.defineProperty(navigator, 'platform', { value: 'MacIntel' }));
+    await page.reload();
+    await done(page, 'What can you do?');
+    await box(page).fill('A draft');
+    await press(page, 'Alt+n');
+    assert.equal(await box(page).inputValue(), 'A draft');
+    assert.equal(await page.locator('.turn').count(), 1);
+    await page.getByRole('region', { name: 'Conversation' }).focus();
+    await press(page, 'Alt+n');
+    await page.getByText('What should the agent do?').waitFor();
   });
 
   test('a panel that a key opens has the focus, gives it back, and where it hides the sessions a button brings them', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import { eventually } from '../e2e/harness.mjs';
 import { withoutBrowser } from './chromium.mjs';
-import { assertAccessible, busy, hasStatus, PHONE, Playground, say, tryNow } from './playground.mjs';
+import { agree, assertAccessible, busy, hasStatus, PHONE, Playground, say, tryNow } from './playground.mjs';
 
 /** What the browser logs of requests that fail. */
 const OFFLINE = [/ERR_INTERNET_DISCONNECTED|ERR_CONNECTION|ERR_FAILED/, /status of 404 .*\/export/, /status of 50[23] /];
@@ -65,6 +65,25 @@ describe('the playground without a network', { skip: withoutBrowser }, () => {
     await hasStatus(first, 'awaiting_tools');
     await second.getByText('Waiting for its turn').waitFor();
     await second.getByText('as soon as the turn before it has ended, also after a reload.').waitFor();
+  });
+
+  test('what waits for the turn before it does not begin a session anew that is erased', async () => {
+    for (const [words, seen] of [['Please read missing.md.', 'No file of this name'], ['Give a slow answer.', 'This answer']]) {
+      const page = await open();
+      await offline(page, true);
+      const first = await say(page, words);
+      await hasStatus(await say(page, 'What can you do?'), 'unsent');
+      await offline(page, false);
+      await first.getByText(seen).waitFor();
+      await page.getByText('Waiting for its turn').waitFor();
+      const session = new URL(page.url()).hash.slice(1);
+      await page.getByRole('button', { name: `Erase ${words}` }).click();
+      await agree(page);
+      await page.getByText('What should the agent do?').waitFor();
+      await page.waitForTimeout(500);
+      assert.equal((await fetch(new URL(`/sessions/${session}`, playground.rig.url))).status, 404, words);
+      assert.doesNotMatch(await kept(page), /What can you do/);
+    }
   });
 
   test('a reload keeps what waits: its text, and only that; then it is sent under the same id', async () => {

@@ -213,6 +213,21 @@ describe('the playground', { skip: withoutBrowser }, () => {
     await later.getByText('Its first line is: “# Later”').waitFor();
   });
 
+  test('words that an office program copies with a picture of them are pasted as words', async () => {
+    const page = await playground.page();
+    const isTaken = await page.evaluate(() => {
+      const clipboardData = new DataTransfer();
+      clipboardData.items.add(new File([new Uint8Array(4)], 'image.png', { type: 'image/png' }));
+      clipboardData.setData('text/html', '<table><tr><td>A cell</td></tr></table>');
+      clipboardData.setData('text/plain', 'A cell');
+      const pasted = new ClipboardEvent('paste', { bubbles: true, cancelable: true, clipboardData });
+      document.getElementById('message').dispatchEvent(pasted);
+      return pasted.defaultPrevented;
+    });
+    assert.equal(isTaken, false, 'the browser writes the words');
+    assert.equal(await page.getByRole('list', { name: 'Attachments' }).count(), 0);
+  });
+
   test('what a model writes runs nothing and loads nothing, and its code is coloured and copied', async () => {
     const page = await playground.page();
     const elsewhere = [];
@@ -374,6 +389,14 @@ describe('the playground while an answer comes', { skip: withoutBrowser }, () =>
     assert.equal(await page.locator('.turn').count(), 2);
   });
 
+  test('a file that is taken away before it was sent is read by no tool', async () => {
+    const page = await playground.page();
+    await page.getByLabel('Attach files').setInputFiles({ name: 'secret.md', mimeType: 'text/markdown', buffer: Buffer.from('# Mine') });
+    await page.getByRole('button', { name: 'Remove secret.md' }).click();
+    const turn = await say(page, 'Please read secret.md.');
+    await turn.getByText('No file of this name was dropped on this page.').waitFor();
+  });
+
   test('a turn is stopped, and one that failed says why and can be sent again', async () => {
     const page = await playground.page();
     const turn = await say(page, 'Give a slow answer.');
@@ -418,6 +441,9 @@ test('where keys are asked for, the page asks for one, keeps it in memory and fo
     const page = await playground.page({ address: '#asked-early', expected: [/401/, /404/] });
     const dialog = page.getByRole('dialog', { name: 'Your key' });
     await assertAccessible(page);
+    // The browser lets a page prevent it once or twice.
+    for (let times = 0; times < 5; times += 1) await page.keyboard.press('Escape');
+    await dialog.waitFor();
     let early;
     await page.route('**/export', (route) => (early ? route.continue() : void (early = route)));
     await dialog.getByLabel('API key').fill('a wrong one');

@@ -137,6 +137,15 @@ describe('the playground on the smallest screen', { skip: withoutBrowser }, () =
     assert.equal(await page.getByRole('button', { name: 'Jump to the newest' }).count(), 0);
   });
 
+  test('a long message leaves what sends it in sight, on a phone on its side and in a window at 400 %', async () => {
+    for (const viewport of [{ width: 740, height: 320 }, { width: 320, height: 256 }]) {
+      const page = await playground.page({ viewport });
+      await page.getByRole('textbox', { name: 'Message' }).fill('One line.\n'.repeat(40));
+      const { y, height } = await page.getByRole('button', { name: 'Send', exact: true }).boundingBox();
+      assert.ok(y >= 0 && y + height <= viewport.height, `${y} to ${y + height} of ${viewport.height}`);
+    }
+  });
+
   test('what fingers press is large enough for them', async () => {
     const page = await playground.page({ viewport: SMALLEST, isTouched: true });
     assert.ok(await page.evaluate(() => matchMedia('(pointer: coarse)').matches));

@@ -34,6 +34,10 @@ const withoutStorage = () => {
       },
     });
   }
+  // As in Firefox.
+  globalThis.BroadcastChannel = function () {
+    throw new DOMException('The operation is insecure.', 'SecurityError');
+  };
 };
 /** A browser without room for more. */
 const withFullStorage = () => {

@@ -7,10 +7,11 @@ import { isOurs } from '../fakes/span_listener.mjs';
 import { Gate, USAGE, answer, call, text } from './scripted_model.mjs';
 
 // The runtime tells the spans below an alarm until the next alarm rings: the second attempt ends before.
+// And a request that takes a turn up comes before the alarm, with the start of a Worker before it.
 const rig = rigForFile({
   traced: true,
   metered: true,
-  vars: { TURN_ALARM_MS: '2000' },
+  vars: { TURN_ALARM_MS: '4000' },
   catalog: (catalog, { toolUrl }) => {
     catalog.ServerTools.push(httpTool('look_up', toolUrl));
     catalog.Modes[0].Tools.push('look_up');

@@ -172,6 +172,9 @@ fn the_client_is_one_that_is_listed_and_the_claims_that_are_required_are_there()
         (json!({ "azp": "other", "client_id": "spa-1" }), "party"),
         (json!({ "azp": ["spa-1"], "client_id": "spa-1" }), "party"),
         (json!({ "azp": 1, "client_id": "spa-1" }), "party"),
+        (json!({ "cid": "spa-1" }), "ok"),
+        (json!({ "appid": "spa-1" }), "ok"),
+        (json!({ "client_id": "other", "cid": "spa-1", "appid": "spa-1" }), "party"),
     ] {
         assert_eq!(outcome(parties(), changes.clone()), expected, "{changes}");
     }

@@ -57,6 +57,9 @@ fn images_reach_the_model_as_such_and_everything_else_is_named() {
     let among = json!({ "content": [of_text("Look:"), picture, of_text("There.")] });
     assert_eq!(parts(among), json!([part("Look:\nThere."), shown]));
     assert_eq!(parts(json!({ "content": [picture] })), json!([shown]));
+    let jpg = json!({ "type": "image", "mimeType": "image/jpg", "data": "/9j/" });
+    let jpeg = json!({ "type": "input_image", "image_url": "data:image/jpeg;base64,/9j/" });
+    assert_eq!(parts(json!({ "content": [jpg] })), json!([jpeg]));
     let both = json!({ "content": [of_text("a"), picture], "structuredContent": { "a": 1 } });
     assert_eq!(parts(both), json!([part("{\"a\":1}"), shown]));
 

@@ -13,6 +13,10 @@ use super::server::{
 
 const MODERN: &str = "2026-07-28";
 
+/// As servers that count the handshakes say in a success that there was none.
+const NO_HANDSHAKE: &str =
+    r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32002,"message":"Session not initialized"}}"#;
+
 fn status<T>(status: u16) -> Result<T, McpFailure> {
     Err(ServiceFailure::Status { status, retry_after_ms: None }.into())
 }
@@ -116,6 +120,7 @@ fn a_refusal_that_is_not_that_of_a_modern_server_leads_to_the_handshake() {
         // As Quarkus refuses whatever comes before the handshake.
         error_reply(200, -32601),
         error_reply(200, -32600),
+        HttpReply::new(200, NO_HANDSHAKE),
     ] {
         let [agreed, noted] = handshake("2025-11-25", None);
         let mut server = Server::replying([refusal.clone(), agreed, noted, text_reply("a")]);
@@ -249,12 +254,15 @@ fn a_server_that_demands_another_version_each_time_is_given_up() {
 
 #[test]
 fn a_handshake_ends_in_the_version_that_the_server_chose_or_not_at_all() {
-    let [agreed, noted] = handshake("2025-03-26", Some("s"));
-    let mut server = Server::known("legacy", [agreed, noted, text_reply("a")]);
-    assert_eq!(server.call("{}"), text("a"));
-    assert_eq!(server.request_lines()[2], "2025-03-26 s tools/call");
+    // The last one as of servers that name it whatever they are asked for.
+    for version in ["2025-03-26", "2024-11-05"] {
+        let [agreed, noted] = handshake(version, Some("s"));
+        let mut server = Server::known("legacy", [agreed, noted, text_reply("a")]);
+        assert_eq!(server.call("{}"), text("a"));
+        assert_eq!(server.request_lines()[2], format!("{version} s tools/call"));
+    }
 
-    for version in ["2024-11-05", MODERN, ""] {
+    for version in ["2024-10-07", MODERN, ""] {
         let mut server = Server::known("legacy", handshake(version, Some("s")));
         assert_eq!(server.call("{}"), Err(McpFailure::UnknownVersion));
         assert_eq!(server.known_connection(), "legacy");
@@ -265,7 +273,7 @@ fn a_handshake_ends_in_the_version_that_the_server_chose_or_not_at_all() {
 fn a_session_that_the_server_lost_is_restarted_once() {
     let lost = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}"#;
     let unauthorized = "Unauthorized: Session not found";
-    for (code, body) in [(400, lost), (401, unauthorized), (404, ""), (503, "")] {
+    for (code, body) in [(400, lost), (401, unauthorized), (404, ""), (410, lost), (503, "")] {
         let [agreed, noted] = handshake("2025-11-25", Some("new"));
         let replies = [HttpReply::new(code, body), agreed, noted, text_reply("a")];
         let mut server = Server::known("legacy 2025-11-25 old", replies);
@@ -300,6 +308,30 @@ fn a_session_that_the_server_lost_is_restarted_once() {
     let mut server =
         Server::known("legacy 2025-11-25 old", [HttpReply::new(500, ""), text_reply("a")]);
     assert_eq!(server.call("{}"), status(500));
+}
+
+#[test]
+fn a_server_that_says_in_a_success_that_it_has_no_handshake_gets_it_again_once() {
+    // As Anubis says it of a session that it has begun for the id of one that expired.
+    let in_data = r#"{"jsonrpc":"2.0","id":$id,"error":{"code":-32600,"message":"Invalid Request","data":{"message":"Server not initialized"}}}"#;
+    for (known, body) in [("legacy 2025-11-25 old", in_data), ("legacy 2025-11-25", NO_HANDSHAKE)] {
+        let lost = || HttpReply::new(200, body);
+        let [agreed, noted] = handshake("2025-11-25", Some("new"));
+        let mut server = Server::known(known, [lost(), agreed, noted, text_reply("a")]);
+        assert_eq!(server.call("{}"), text("a"));
+        assert_eq!(server.known_connection(), "legacy 2025-11-25 new");
+
+        let [agreed, noted] = handshake("2025-11-25", Some("new"));
+        let mut server = Server::known(known, [lost(), agreed, noted, lost(), text_reply("a")]);
+        assert!(server.call("{}").is_err());
+        assert_eq!(server.replies_left(), 1, "once");
+    }
+    // A tool that does not find a resource may have run.
+    let replies = [error_reply(200, -32002), text_reply("a")];
+    let mut server = Server::known("legacy 2025-11-25 s", replies);
+    assert!(server.call("{}").is_err());
+    assert_eq!(server.replies_left(), 1);
+    assert_eq!(server.known_connection(), "legacy 2025-11-25 s");
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub(super) const URL: &str = "https://mcp.example/mcp";
 pub(super) const TIMEOUT_MS: u64 = 60_000;
 
 /// The versions with a handshake.
-const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// How a server of one era refuses a request of the other.
 pub(super) const NOT_INITIALIZED: &str = r#"{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: Server not initialized"},"id":null}"#;

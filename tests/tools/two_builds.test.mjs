@@ -10,11 +10,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/** Notes that it has begun, and ends when it may. */
+/** Notes that it has begun, and ends when it may; it fails where it began with the file `src/fault`. */
 const TOOLCHAIN = `#!/usr/bin/env bash
+sound=true
+[ ! -e src/fault ] || sound=false
 echo begun >>begun.log
 until [ -e may-end ]; do sleep 0.05; done
-touch build-dev/index.js build-dev/index_bg.wasm
+$sound && touch build-dev/index.js build-dev/index_bg.wasm
 `;
 const project = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-two-builds-'));
 after(() => rmSync(project, { recursive: true, force: true }));
@@ -36,4 +38,17 @@ test('of two builds at once each comes to its end, and a third has nothing to do
   writeFileSync(at('may-end'), '');
   assert.deepEqual(await both, [0, 0]);
   assert.deepEqual([await built(), begun()], [0, 2]);
+});
+
+test('what is saved while a build runs is not taken for built where the build that begins with it fails', { timeout: 60_000 }, async () => {
+  rmSync(at('may-end'));
+  writeFileSync(at('src/lib.rs'), '');
+  const first = built();
+  while (begun() < 3) await pause(50);
+  writeFileSync(at('src/fault'), '');
+  const second = built();
+  while (begun() < 4) await pause(50);
+  writeFileSync(at('may-end'), '');
+  assert.deepEqual([await first, await second], [0, 2]);
+  assert.deepEqual([await built(), begun()], [2, 5]);
 });

@@ -6,6 +6,7 @@ import asyncio
 import gc
 import inspect
 import json
+import os
 import sys
 import threading
 import time
@@ -289,6 +290,19 @@ def test_a_client_serves_one_loop_after_the_other(bed: Bed) -> None:
         asyncio.run(aptix.health())
     del aptix
     gc.collect()
+
+
+async def test_a_process_that_was_forked_while_a_loop_runs_has_connections_of_its_own(
+    bed: Bed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    io, request = AsyncIo(None), httpx.Request("GET", f"{bed.direct}/health")
+    parents = io._client
+    for process, is_parents in ((os.getpid(), True), (-1, False)):
+        monkeypatch.setattr(os, "getpid", lambda process=process: process)
+        await (await io.send(request, None)).close()
+        assert (io._client is parents) == is_parents
+    await parents.aclose()
+    await io.close()
 
 
 async def test_the_plain_client_works_where_a_loop_runs_as_in_a_notebook(bed: Bed) -> None:

@@ -213,6 +213,9 @@ def test_a_partial_is_a_tool_by_the_function_within_it_and_what_it_has_given_is_
     assert made(**made.arguments(ToolContext("c", '{"where":{"name":"x"}}'))) == "/srv x 4 ann c"
     with pytest.raises(ValueError, match="of"):
         made.arguments(ToolContext("c", '{"where":{"name":"x"},"of":"bob"}'))
+    named: Any = partial(find, "/etc")
+    named.__name__, named.__doc__ = "find_settings", "Finds settings."
+    assert (tool(named).name, tool(named).description) == ("find_settings", "Finds settings.")
 
 
 def test_what_a_tool_gives_is_json_also_where_a_number_of_it_is_none() -> None:

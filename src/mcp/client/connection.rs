@@ -10,8 +10,9 @@ use crate::contract::closed_list;
 /// The modern version, in which each request is complete by itself.
 pub(super) const MODERN: &str = "2026-07-28";
 
-/// The versions with a handshake, newest first.
-pub(super) const LEGACY: [&str; 3] = ["2025-11-25", "2025-06-18", "2025-03-26"];
+/// The versions with a handshake, newest first. The last one is older than Streamable HTTP: some servers name it
+/// whatever they are asked for, and speak as those of 2025-03-26.
+pub(super) const LEGACY: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// The longest id of a session, in bytes: about what servers take in a header. A gateway writes the sessions of all
 /// servers behind it into its own id.
@@ -22,7 +23,7 @@ closed_list! {
     pub enum ProtocolEra {
         /// From 2026-07-28 on: no handshake, no session.
         Modern = "modern",
-        /// 2025-03-26 to 2025-11-25: `initialize` comes first.
+        /// To 2025-11-25: `initialize` comes first.
         Legacy = "legacy",
     }
 }

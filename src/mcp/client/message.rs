@@ -90,6 +90,8 @@ pub(super) struct RpcError {
     pub(super) message: String,
     /// Of the versions that the server speaks those that are spoken here, where it does not speak the one of the request.
     pub(super) supported: Vec<&'static str>,
+    /// Whether it speaks of the handshake, in its message or beside it.
+    pub(super) speaks_of_handshake: bool,
 }
 
 impl<'m> ServerMessage<'m> {
@@ -146,7 +148,7 @@ impl RpcError {
                 supported.extend(known.filter(|known| !supported.contains(known)));
             });
         }
-        Self { code, message, supported }
+        Self { code, message, supported, speaks_of_handshake: json.contains("nitialized") }
     }
 }
 
@@ -172,7 +174,7 @@ mod tests {
     #[test]
     fn a_message_belongs_to_a_request_by_its_id_and_a_single_error_without_one() {
         let error = |code| {
-            ServerMessage::Error(RpcError { code, message: "m".to_owned(), supported: Vec::new() })
+            ServerMessage::Error(RpcError { code, message: "m".to_owned(), ..RpcError::default() })
         };
         for (json, is_only, message) in [
             (

@@ -82,19 +82,25 @@ impl Remedies {
         // Do not fall back once the server is known to be modern, unless it returned no error of the protocol.
         let may_be_legacy = !is_legacy && (connection.era.is_none() || error.is_none());
         let is_of_legacy_server = is_of_protocol && may_be_legacy && !is_of_modern_server;
-        // Some legacy servers refuse what comes before the handshake with a success. With any other code the tool may
-        // have run, so the call is not made again.
+        // Some legacy servers refuse what comes before the handshake with a success, by a code of JSON-RPC or in words. With
+        // any other error the tool may have run, so the call is not made again.
+        let is_success = (200..300).contains(&status);
+        let wants_handshake = is_success
+            && code.is_some_and(|code| code == INVALID_REQUEST || EARLIER.contains(&code))
+            && error.as_ref().is_some_and(|error| error.speaks_of_handshake);
         let has_run_nothing =
             code.is_some_and(|code| [INVALID_REQUEST, METHOD_NOT_FOUND].contains(&code));
         let is_before_handshake =
-            connection.era.is_none() && (200..300).contains(&status) && has_run_nothing;
+            connection.era.is_none() && is_success && (has_run_nothing || wants_handshake);
         if (is_of_legacy_server || is_before_handshake) && !self.has_fallen_back {
             self.has_fallen_back = true;
             *connection = Connection::of_era(Some(ProtocolEra::Legacy));
             return Ok(());
         }
-        // Some servers say 401 of a session that they no longer know, whatever the key.
-        if has_session && matches!(status, 400 | 401 | 404 | 503) && !self.has_restarted {
+        // Some servers say 401 of a session that they no longer know, whatever the key; some begin another one for it, or
+        // have forgotten the handshake, and say so in a success.
+        let is_lost = has_session && matches!(status, 400 | 401 | 404 | 410 | 503);
+        if (is_lost || (is_legacy && wants_handshake)) && !self.has_restarted {
             self.has_restarted = true;
             *connection = Connection::of_era(Some(ProtocolEra::Legacy));
             return Ok(());

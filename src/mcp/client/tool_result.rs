@@ -71,8 +71,11 @@ fn bounded(text: String) -> Result<String, McpFailure> {
 /// The `data:` URL of a content block that is an image.
 fn image_url(block: &str) -> Option<String> {
     string_member(block, "type").filter(|kind| kind == "image")?;
-    let kind =
-        string_member(block, "mimeType").filter(|kind| IMAGE_TYPES.contains(&kind.as_ref()))?;
+    let kind = match string_member(block, "mimeType")?.as_ref() {
+        // The official SDK for Python writes it for a picture whose format is called so.
+        "image/jpg" => "image/jpeg",
+        kind => *IMAGE_TYPES.iter().find(|known| **known == kind)?,
+    };
     let data = canonical_base64(string_member(block, "data")?.into_owned())?;
     Some(format!("data:{kind};base64,{data}"))
 }

@@ -109,14 +109,19 @@ fn hash_of(tool: &ListedTool, schema: &Map<String, Value>) -> String {
 
 /// The schema with the members that model services demand, and without those that they refuse.
 fn schema_for_model_services(mut schema: Map<String, Value>) -> serde_json::Result<Box<RawValue>> {
-    schema.retain(|name, _| !NOT_AT_THE_ROOT.contains(&name.as_str()));
+    schema.retain(|name, value| match name.as_str() {
+        // Servers in PHP write an empty list for no properties, others an empty object or null for none.
+        "properties" => value.is_object(),
+        "required" => value.is_array(),
+        name => !NOT_AT_THE_ROOT.contains(&name),
+    });
     schema.entry("properties").or_insert_with(|| json!({}));
     let mut schema = Value::Object(schema);
     add_items(&mut schema);
     to_raw_value(&schema)
 }
 
-/// Adds `items` to every array schema without it: a model service would refuse the whole request.
+/// Gives every array schema `items` that are one schema: a model service would refuse the whole request.
 fn add_items(schema: &mut Value) {
     match schema {
         Value::Array(parts) => parts.iter_mut().for_each(add_items),
@@ -126,8 +131,15 @@ fn add_items(schema: &mut Value) {
                 Value::Array(kinds) => kinds.iter().any(|kind| kind == "array"),
                 kind => kind == "array",
             });
-            if is_array && !members.contains_key("items") {
-                members.insert("items".to_owned(), json!({}));
+            let items = members.get("items");
+            let is_schema = items.is_some_and(|items| items.is_object() || items.is_boolean());
+            if is_array && !is_schema {
+                let items = match members.remove("items") {
+                    // A tuple, as JSON Schema wrote it until 2019.
+                    Some(Value::Array(places)) if !places.is_empty() => json!({ "anyOf": places }),
+                    _ => json!({}),
+                };
+                members.insert("items".to_owned(), items);
             }
             members.values_mut().for_each(add_items);
         }
@@ -193,6 +205,7 @@ mod tests {
     #[test]
     fn a_schema_becomes_one_that_a_model_service_takes() {
         let server = McpServer::default();
+        let nothing = r#"{"properties":{},"type":"object"}"#;
         for (schema, accepted) in [
             (
                 r#"{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","anyOf":[{"required":["a"]}]}"#,
@@ -201,6 +214,12 @@ mod tests {
             (
                 r#"{"type":"object","properties":{"a":{"type":["array","null"]},"b":{"anyOf":[{"type":"array"}]},"c":{"type":"array","items":{"type":"array"}}}}"#,
                 r#"{"properties":{"a":{"items":{},"type":["array","null"]},"b":{"anyOf":[{"items":{},"type":"array"}]},"c":{"items":{"items":{},"type":"array"},"type":"array"}},"type":"object"}"#,
+            ),
+            (r#"{"type":"object","properties":[],"required":{}}"#, nothing),
+            (r#"{"type":"object","properties":null,"required":null}"#, nothing),
+            (
+                r#"{"type":"object","properties":{"a":{"type":"array","items":[{"type":"array"},{"type":"string"}]},"b":{"type":"array","items":[]}},"required":["a"]}"#,
+                r#"{"properties":{"a":{"items":{"anyOf":[{"items":{},"type":"array"},{"type":"string"}]},"type":"array"},"b":{"items":{},"type":"array"}},"required":["a"],"type":"object"}"#,
             ),
         ] {
             let made = of(&server, &[listed("t", None, schema)]);

@@ -145,7 +145,12 @@ impl<D: Database, P: Platform, F: AsyncFn()> Embedder<'_, D, P, F> {
         let text_bytes = self.text_bytes(&set);
         let vectors = match self.vectors(service, &set, &chunks, text_bytes).await {
             Ok(vectors) => vectors,
-            Err(failure) if !failure.may_be_the_texts() => return Ok(Batch::Failed(failure)),
+            Err(failure) if !failure.may_be_the_texts() => {
+                if failure.is_rate_limit() {
+                    self.limits.batch_chunks.set(chunks.len().div_ceil(2));
+                }
+                return Ok(Batch::Failed(failure));
+            }
             Err(failure) => match self.reduce(service, &set, &chunks, failure).await {
                 Ok(Some(vectors)) => vectors,
                 Ok(None) => return Ok(Batch::Continue),

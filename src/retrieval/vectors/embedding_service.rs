@@ -135,6 +135,12 @@ impl EmbeddingFailure {
         }
     }
 
+    /// Whether there were too many requests, or too much in one: a service that permits so many tokens a minute refuses a
+    /// batch with more of them however long it waits.
+    pub(super) fn is_rate_limit(&self) -> bool {
+        matches!(self, Self::Service(ServiceFailure::Status { status: 429, .. }))
+    }
+
     /// How long the service asks to wait, in milliseconds.
     pub(super) fn retry_after_ms(&self) -> Option<u64> {
         let Self::Service(ServiceFailure::Status { retry_after_ms, .. }) = self else {

@@ -362,7 +362,8 @@ fn a_service_that_refuses_large_batches_gets_smaller_ones() {
     type Refuses = fn(&EmbeddingsRequest) -> bool;
     let many: Refuses = |request| request.inputs().len() > 3;
     let long: Refuses = |request| request.inputs().concat().len() > 900;
-    for (status, refuses) in [(400, many), (413, many), (422, long), (500, long)] {
+    // By 429 a service refuses whatever has more tokens than it permits a minute.
+    for (status, refuses) in [(400, many), (413, many), (422, long), (429, long), (500, long)] {
         let bed = Bed::new();
         configure(&bed, by("m"));
         bed.world

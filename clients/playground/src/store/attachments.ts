@@ -25,10 +25,13 @@ const PICTURES = ['image/png', 'image/jpeg', 'image/webp', 'image/gif'];
 /** Of one file. The service's own limit is on the whole request. */
 const LONGEST_BYTES = 4 << 20;
 
+/** Why a file is not taken, as far as its size tells. */
+export const tooLarge = ({ name, size }: File): string | undefined => (size > LONGEST_BYTES ? `${name} is larger than 4 MB.` : undefined);
+
 export async function attach(files: Iterable<File>): Promise<void> {
   const [all, list, owner] = [[...files], attachedHere.peek(), user.peek()];
-  const refused = all.filter(({ size }) => size > LONGEST_BYTES).map(({ name }) => `${name} is larger than 4 MB.`);
-  for (const file of all.filter(({ size }) => size <= LONGEST_BYTES)) {
+  const refused = all.flatMap((file) => tooLarge(file) ?? []);
+  for (const file of all.filter((each) => !tooLarge(each))) {
     reading.value = [...reading.peek(), list];
     try {
       // Others may be attached while this one is read, so the list is taken afterwards.
@@ -69,9 +72,11 @@ export function takeAttached(): readonly Attachment[] {
   return held;
 }
 
+/** Takes it away again, also from the tool that reads files: it may have been the wrong one. */
 export function detach(gone: Attachment): void {
   const list = attachedHere.peek();
   list.value = list.peek().filter((each) => each !== gone);
+  if (gone.kind === 'file') droppedFiles.value = new Map([...droppedFiles.peek()].filter(([name]) => name !== gone.name));
 }
 
 export const addressOf = ({ MimeType, DataBase64 }: ClipboardImage): string => `data:${MimeType};base64,${DataBase64}`;

@@ -11,7 +11,8 @@ interface Told {
   decided: readonly string[];
 }
 
-const channel = new BroadcastChannel('aptix-edge.sessions');
+/** Where site data is blocked, Firefox gives none: what other tabs do is then seen when somebody comes back to this one. */
+const channel = opened();
 const PLACE = 'aptix-edge.decided';
 /** The newest ones that are kept. */
 const MOST_KEPT = 500;
@@ -23,6 +24,14 @@ function note(calls: readonly string[], by: Decider): void {
   if (calls.length === 0) return;
   for (const call of calls) deciders.set(call, by);
   ofTab.set(PLACE, JSON.stringify([...deciders].slice(-MOST_KEPT)));
+}
+
+function opened(): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel('aptix-edge.sessions');
+  } catch {
+    return undefined;
+  }
 }
 
 let seenAs = user.peek();
@@ -37,12 +46,12 @@ user.subscribe((name) => {
 /** Tells the other tabs that something has happened to a session, once the service knows of it. */
 export function tell(session: string, decided: readonly string[] = []): void {
   note(decided, 'this tab');
-  channel.postMessage({ user: user.peek(), session, decided } satisfies Told);
+  channel?.postMessage({ user: user.peek(), session, decided } satisfies Told);
 }
 
 /** Is told what other tabs of the same user have done, each time with the session. */
 export function onTold(listener: (session: string) => void): void {
-  channel.addEventListener('message', ({ data }: MessageEvent<Told>) => {
+  channel?.addEventListener('message', ({ data }: MessageEvent<Told>) => {
     if (data.user !== user.peek()) return;
     note(data.decided, 'another tab');
     listener(data.session);

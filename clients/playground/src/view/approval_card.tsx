@@ -10,6 +10,7 @@ import { pauseMs, seconds, type Answering, type ClientCall, type Decision } from
 import { useFold, type Fold } from './fold.js';
 import { Icon } from './icon.js';
 import { Json, JsonText } from './json_text.js';
+import { onlyFirst } from './press.js';
 import { Call } from './tool_cards.js';
 import { isEnter } from './typing.js';
 
@@ -135,6 +136,12 @@ function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolC
     else decide(`{"Approved":true,"Arguments":${edited}}`);
   };
   const refuse = () => decide(JSON.stringify({ Approved: false, ...(reason.trim() && { Reason: reason.trim() }) }));
+  const refuseByEnter = (event: KeyboardEvent) => {
+    if (!isEnter(event) || event.repeat) return;
+    refuse();
+    // Whoever writes on does so in the next card: had that one the focus, a letter would decide about it.
+    queueMicrotask(() => document.querySelector<HTMLElement>('.question input:not([type="file"])')?.focus());
+  };
   // Where the card itself has the focus, and not what is written in it: nobody approves by a word.
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || (event.target as Element).matches('input, textarea')) return;
@@ -144,7 +151,7 @@ function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolC
     act();
   };
   return (
-    <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1} onKeyDown={onKeyDown}>
+    <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1} onClickCapture={onlyFirst} onKeyDown={onKeyDown}>
       <h3 id={`${id}-title`}>
         <Icon name="shield" />
         <span>
@@ -164,7 +171,7 @@ function Question({ turn, call, refused, asked }: { turn: ShownTurn; call: ToolC
       {refused && <p class="fault">{refused.message}</p>}
       <Rest id={`${id}-fold`} fold={fold} toEnd={() => toEnd(box)} />
       <label for={`${id}-reason`}>Reason, if you refuse</label>
-      <input id={`${id}-reason`} dir="auto" value={reason} onInput={(event) => setReason(event.currentTarget.value)} onKeyDown={(event) => isEnter(event) && refuse()} />
+      <input id={`${id}-reason`} dir="auto" value={reason} onInput={(event) => setReason(event.currentTarget.value)} onKeyDown={refuseByEnter} />
       <div class="actions">
         <button type="button" class="primary" disabled={isWrong} aria-disabled={!fold.isSeen} aria-describedby={`${id}-fold`} aria-keyshortcuts="A" title="Approve (A)" onClick={approve}>
           Approve

@@ -42,16 +42,21 @@ export function Composer() {
     // The second half of a double click on Send stops nothing.
     if (turn && detail < 2) void cancel(turn);
   };
+  // Nor does the second half of one on Stop send what is being written: Send may stand in its place by then.
+  const sendOnce = ({ detail }: MouseEvent) => (detail < 2 ? submit() : refocus());
   const recall = useRecall();
   const onKeyDown = (event: KeyboardEvent) => {
     if (recall(event)) return event.preventDefault();
     if (!isEnter(event) || event.shiftKey || hasTouchKeyboard()) return;
     event.preventDefault();
-    submit();
+    // A key that is held was pressed elsewhere: a card that it has answered gives the focus to this box.
+    if (!event.repeat) submit();
   };
   const onPaste = (event: ClipboardEvent) => {
-    const files = [...(event.clipboardData?.files ?? [])];
-    if (files.length === 0) return;
+    const held = event.clipboardData;
+    const files = [...(held?.files ?? [])];
+    // Office programs copy words with a picture of them. A picture of a page has no plain text, and a file no HTML.
+    if (files.length === 0 || (held?.types.includes('text/html') && held.getData('text/plain').trim() !== '')) return;
     event.preventDefault();
     void attach(files);
   };
@@ -117,7 +122,7 @@ export function Composer() {
               <span class="hidden">Stop</span>
             </button>
           ) : (
-            <button type="button" class="round primary" disabled={!canSend} onClick={() => submit()} title="Send">
+            <button type="button" class="round primary" disabled={!canSend} onClick={sendOnce} title="Send">
               <Icon name="send" />
               <span class="hidden">Send</span>
             </button>

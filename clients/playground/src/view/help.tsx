@@ -2,17 +2,17 @@
 import { signal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from './icon.js';
-import { hasTouchKeyboard } from './screen.js';
+import { hasTouchKeyboard, isApple } from './screen.js';
 
 export const isHelpOpen = signal(false);
 
-const CONTROL = /^(Mac|iP)/.test(navigator.platform) ? '⌘' : 'Ctrl';
+const CONTROL = isApple ? '⌘' : 'Ctrl';
 const KEYS: readonly (readonly [keys: string, does: string])[] = [
   ['Enter', 'sends the message, or adds it to what runs'],
   ['Shift Enter', 'breaks the line'],
   ['↑', 'in an empty message box: your last question, then the ones before'],
   ['Esc', 'closes what lies over the conversation or has the focus; then stops the turn that runs'],
-  ['Alt N', 'begins a new session'],
+  ['Alt N', isApple ? 'where nothing is written: begins a new session' : 'begins a new session'],
   [`${CONTROL} K`, 'searches the sessions: their titles, and by Enter what was said'],
   [`${CONTROL} Shift F`, 'searches in the conversation; Enter goes on, Shift Enter back'],
   ['A or R', 'on a call that waits: approves or refuses it'],

@@ -11,8 +11,9 @@ export function KeyDialog() {
     const key = input.current?.value.trim();
     if (key) giveKey(key);
   };
+  // A browser closes a dialog in spite of the page where Esc is pressed again, and without a key nothing works.
   return (
-    <dialog ref={dialog} class="sheet" aria-labelledby="key-title" onCancel={(event) => event.preventDefault()}>
+    <dialog ref={dialog} class="sheet" aria-labelledby="key-title" onCancel={(event) => event.preventDefault()} onClose={() => dialog.current?.showModal()}>
       <form onSubmit={take}>
         <h1 id="key-title">Your key</h1>
         <p class="muted">This service lets in whoever has a key. The page keeps it in memory only: a reload forgets it.</p>

@@ -6,7 +6,7 @@ import { searched } from '../store/user_sessions.js';
 import { closePanel } from './closing.js';
 import { find, isFinding, stopFinding } from './find_bar.js';
 import { isHelpOpen } from './help.js';
-import { focusMessage, medium, narrow } from './screen.js';
+import { focusMessage, isApple, medium, narrow } from './screen.js';
 import { isSidebarOpen, startNew } from './sidebar.js';
 import { isOfComposition } from './typing.js';
 
@@ -31,7 +31,8 @@ function actionOf(event: KeyboardEvent): (() => void) | undefined {
   if (withControl && event.shiftKey && event.key.toLowerCase() === 'f') return () => find();
   if (withControl && event.key === '/') return showHelp;
   if (event.key === '?' && !withControl && !isWritten(event.target as Element)) return showHelp;
-  if (event.altKey && event.code === 'KeyN') return startNew;
+  // On a Mac it writes the `ń` of Polish, and begins the `ñ` of Spanish.
+  if (event.altKey && event.code === 'KeyN' && !(isApple && isWritten(event.target as Element))) return startNew;
   return event.key === 'Escape' ? leave : undefined;
 }
 

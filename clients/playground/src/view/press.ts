@@ -18,6 +18,12 @@ function end(): void {
   });
 }
 
+/**
+ * Keeps the second half of a double click from what it was not meant for: the first one has taken away what was pressed, and a
+ * question of which nobody has read a word may stand in that place.
+ */
+export const onlyFirst = (event: MouseEvent): void => void (event.detail > 1 && event.stopPropagation());
+
 /** Resolves when nothing is pressed any more. */
 export const released = (): Promise<void> | void => {
   if (isPressed) return new Promise((resolve) => waiting.push(resolve));

@@ -15,6 +15,9 @@ function matching(query: string): ReadonlySignal<boolean> {
   return matches;
 }
 
+/** Where `⌘` is what `Ctrl` is elsewhere, and `Alt` writes letters. */
+export const isApple = /^(Mac|iP)/.test(navigator.platform);
+
 /** Focuses the message box, unless that would bring up a keyboard on the screen; then the conversation. */
 export function focusMessage(): void {
   const place = hasTouchKeyboard() ? document.querySelector<HTMLElement>('.conversation') : document.getElementById('message');

@@ -2,7 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { theme } from '../store/appearance.js';
 import { branchOf, type Branch } from '../store/branches.js';
-import { announced, liveTurn, newId, open, sessionId } from '../store/conversation.js';
+import { announced, catchUp, leave, liveTurn, newId, open, sessionId } from '../store/conversation.js';
 import { failureOf } from '../store/failure.js';
 import { forgetSession } from '../store/outbox.js';
 import { aptix, version } from '../store/service.js';
@@ -223,14 +223,19 @@ async function renamed(id: string, title: string): Promise<void> {
 
 async function erase(id: string, title: string): Promise<void> {
   if (!(await agreed(`Erase “${title}”?`, 'It is erased from the service, with all that was said in it. Nothing brings it back.'))) return;
+  // A turn that ends with its session would have the words sent that wait for its end.
+  if (sessionId.peek() === id) leave();
   await aptix.session(id).erase().catch((error: { code?: string }) => {
-    if (error.code !== 'session_not_found') throw error;
+    if (error.code === 'session_not_found') return;
+    if (sessionId.peek() === id) void catchUp().catch(() => {});
+    throw error;
   });
   tell(id);
   unlist(id);
+  // Before another one is opened: what waits elsewhere is sent then, and would begin the erased session anew.
+  forgetSession(id);
   if (sessionId.value === id) startNew();
   forget(id);
-  forgetSession(id);
   // What was pressed is gone.
   if (!isFocused()) document.getElementById('search')?.focus();
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import type { SubmittedToolResult, ToolCall, ToolResult } from '../../../typescript/src/index.js';
+import { tooLarge } from '../store/attachments.js';
 import { isLost } from '../store/connection.js';
 import { fetchArguments } from '../store/call_arguments.js';
 import { answer, takeBack } from '../store/conversation.js';
@@ -13,6 +14,7 @@ import { deciderOf } from '../store/tabs.js';
 import { pauseMs, seconds, standingOf, type Answering, type ClientCall, type Step } from '../store/turn_record.js';
 import { Icon } from './icon.js';
 import { Json } from './json_text.js';
+import { onlyFirst } from './press.js';
 import { agreed } from './question.js';
 import { OUTLIVES } from './unsent_card.js';
 
@@ -172,15 +174,18 @@ function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall
     const isMeant = text.trim() !== '' || (await agreed('Send an empty result?', `The model is then told that ${call.Name} gave an empty text.`, 'Send it'));
     if (isMeant) give({ ResultJson: asJson(text) });
   };
-  const takeFile = async (file: File | undefined) => {
+  const takeFile = async (input: HTMLInputElement) => {
+    const [file] = input.files ?? [];
+    // The same one can be chosen again, when it can be read.
+    input.value = '';
     if (!file) return;
     setFault('');
-    const read = await file.text().catch(() => undefined);
-    if (read === undefined) setFault(`${file.name} could not be read.`);
+    const read = tooLarge(file) ? undefined : await file.text().catch(() => undefined);
+    if (read === undefined) setFault(tooLarge(file) ?? `${file.name} could not be read.`);
     else give({ ResultJson: JSON.stringify({ path: file.name, text: read }) });
   };
   return (
-    <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1}>
+    <section class="card ask question" aria-labelledby={`${id}-title`} tabIndex={-1} onClickCapture={onlyFirst}>
       <h3 id={`${id}-title`}>
         <Icon name="tool" />
         <span>
@@ -198,7 +203,7 @@ function ToolQuestion({ turn, call, refused }: { turn: ShownTurn; call: ToolCall
           Send result
         </button>
         <label class="button">
-          <input type="file" class="hidden" onChange={(event) => takeFile(event.currentTarget.files?.[0])} />
+          <input type="file" class="hidden" onChange={(event) => takeFile(event.currentTarget)} />
           Answer with a file
         </label>
         <button type="button" class="plain" onClick={() => give({ ErrorMessage: text.trim() || 'The tool failed.' })}>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import math
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -88,6 +89,8 @@ class AsyncIo:
         self._client = client or _new_client()
         self._is_own = client is None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = os.getpid()
+        self._parents: httpx.AsyncClient | None = None
 
     async def send(self, request: httpx.Request, within_s: float | None) -> _Response:
         ends = math.inf if within_s is None else anyio.current_time() + within_s
@@ -143,14 +146,17 @@ class AsyncIo:
 
     def _of_loop(self) -> httpx.AsyncClient:
         """The client, without the connections of a loop that has ended, as between two `asyncio.run`: on those a
-        request is still sent, and its answer is never read.
+        request is still sent, and its answer is never read. In a process that was forked it is one of its own, whatever
+        loop of the parent's runs on there.
         """
+        process = os.getpid()
+        has_ended = self._loop is not None and self._loop.is_closed()
+        if self._is_own and (has_ended or self._process != process) and not self._client.is_closed:
+            # Held: with what is collected, uvloop would take the parent's connections from the parent's loop.
+            self._parents = self._client if self._process != process else self._parents
+            self._client, self._loop, self._process = _new_client(), None, process
         with suppress(RuntimeError):  # Those of trio are of no loop.
-            loop = asyncio.get_running_loop()
-            has_ended = self._loop is not None and self._loop.is_closed()
-            if self._is_own and has_ended and not self._client.is_closed:
-                self._client = _new_client()
-            self._loop = loop
+            self._loop = asyncio.get_running_loop()
         return self._client
 
 

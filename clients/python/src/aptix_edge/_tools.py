@@ -102,8 +102,11 @@ def tool(
     def made(of: Callable[..., Any]) -> Tool:
         schema, read = (parameters, None) if parameters is not None else _by_type_hints(of)
         inner = _inner(of)
-        called = name or str(getattr(inner, "__name__", ""))
-        return Tool(called, of, description or inspect.getdoc(inner), schema, strict, timeout_s, repeatable, read)
+        # A `partial` has a name and words of its own where it was given some, as one of several of a function is.
+        own: Mapping[str, Any] = vars(of) if _is_partial(of) else {}
+        called = name or str(own.get("__name__") or getattr(inner, "__name__", ""))
+        words = description or own.get("__doc__") or inspect.getdoc(inner)
+        return Tool(called, of, words, schema, strict, timeout_s, repeatable, read)
 
     return made if function is None else made(function)
 
