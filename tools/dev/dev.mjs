@@ -5,13 +5,14 @@
 // changes. TRACE=1 prints the spans of each turn, with its SessionId. The Worker's secrets and variables, those that the
 // catalog names included, come from the environment, then from .dev.vars; they reach the Worker through a file that only
 // this user can read, never through a command line.
-import { execFile, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, watchFile, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseEnv, promisify } from 'node:util';
+import { parseEnv } from 'node:util';
+import { Miniflare } from 'miniflare';
 import { secretsIn } from './catalog_secrets.mjs';
 import { demoCatalog } from './demo_catalog.mjs';
 import { localServices } from './local_services.mjs';
@@ -21,8 +22,11 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** The build to serve: the name of its folder and of its make target. Tests serve the release. */
 const BUILD = process.env.APTIX_BUILD || 'build-dev';
 const TOML = readFileSync(path.join(ROOT, 'wrangler.toml'), 'utf8');
-/** Whether wrangler.toml itself binds a catalog. */
-const HAS_CATALOG = /^binding = "CATALOG"/m.test(TOML);
+/** Where wrangler.toml itself binds a catalog. */
+const BOUND = TOML.split(/^(?=\[)/m).find((table) => /^binding = "CATALOG"/m.test(table));
+const HAS_CATALOG = BOUND !== undefined;
+/** The namespace that wrangler dev takes for it. */
+const NAMESPACE = (/^preview_id = "(.*)"/m.exec(BOUND) ?? /^id = "(.*)"/m.exec(BOUND) ?? ['', 'local'])[1];
 /** wrangler.toml with what this run adds to it; in the project's folder, since its paths count from there. */
 const OWN_TOML = path.join(ROOT, `.wrangler.${process.pid}.toml`);
 const WRANGLER = path.join(ROOT, 'node_modules/.bin/wrangler');
@@ -94,12 +98,13 @@ async function main() {
   // Two that run at once must not share what they keep, nor the inspector's port: wrangler looks for a free one from 9229
   // on, and takes it later, so of two that start together one would fail.
   const isFirst = port === 8787;
-  const kept = isFirst ? [] : ['--persist-to', `.wrangler/state-${port}`];
+  const state = `.wrangler/state${isFirst ? '' : `-${port}`}`;
+  const kept = isFirst ? [] : ['--persist-to', state];
   const inspector = isFirst ? [] : ['--inspector-port', '0'];
   // What is printed here leaves the machine for nobody's traces.
   if (process.env.TRACE) settings.TRACE_SESSION_ID ||= 'id';
   const spans = process.env.TRACE ? await printedSpans(scratch) : undefined;
-  const own = await configOptions(process.env.CATALOG, kept, [receiver.url, spareUrl], spans);
+  const own = await configOptions(process.env.CATALOG, state, [receiver.url, spareUrl], spans);
   return wranglerDev(port, ['--env-file', settingsFile(settings), ...kept, ...inspector, ...own], shown);
 }
 
@@ -168,7 +173,7 @@ function settingsOf(environment) {
  * wrangler's options for a catalog, one's own in a file, else the demo's (made of `demo`), unless wrangler.toml binds one
  * itself; and for whoever listens to spans.
  */
-async function configOptions(own, kept, demo, spans) {
+async function configOptions(own, state, demo, spans) {
   const listening = spans ? ['--config', spans.config] : [];
   if (own && !existsSync(own)) throw new Error(`there is no file CATALOG=${own}`);
   if (!own && HAS_CATALOG) {
@@ -178,11 +183,10 @@ async function configOptions(own, kept, demo, spans) {
   }
   const file = own || path.join(scratch, 'catalog.json');
   if (!own) writeFileSync(file, (await demoCatalog(...demo)).catalog);
-  const bound = HAS_CATALOG ? TOML : `${TOML}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "local"\n`;
+  const bound = HAS_CATALOG ? TOML : `${TOML}\n[[kv_namespaces]]\nbinding = "CATALOG"\nid = "${NAMESPACE}"\n`;
   writeFileSync(OWN_TOML, bound + (spans?.consumer ?? ''));
   const options = ['--config', OWN_TOML];
-  const put = () =>
-    promisify(execFile)(WRANGLER, ['kv', 'key', 'put', 'catalog', '--path', path.resolve(file), '--local', '--binding', 'CATALOG', ...kept, ...options], { cwd: ROOT, env: ALONE });
+  const put = () => putCatalog(file, path.join(ROOT, state, 'v3/kv'));
   const first = put();
   if (own) {
     // One after the other: of two at once the older one might be the last to be kept. The first takes seconds, in which the file
@@ -193,6 +197,17 @@ async function configOptions(own, kept, demo, spans) {
   await first;
   if (own) console.log(`make dev: the catalog is ${file}; a change takes effect within a minute`);
   return [...options, ...listening];
+}
+
+/** Writes a catalog where wrangler dev keeps its namespaces. `wrangler kv key put` does the same, and takes a second more. */
+async function putCatalog(file, kvPersist) {
+  const keeper = new Miniflare({ modules: true, script: 'export default {}', kvNamespaces: { CATALOG: NAMESPACE }, kvPersist });
+  try {
+    const namespace = await keeper.getKVNamespace('CATALOG');
+    await namespace.put('catalog', readFileSync(file));
+  } finally {
+    await keeper.dispose();
+  }
 }
 
 /** Writes `settings` to a file that only this user can read; returns its path. */

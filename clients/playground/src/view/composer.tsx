@@ -15,6 +15,7 @@ const FILLED_BY = 4000;
 
 export function Composer() {
   const box = useRef<HTMLTextAreaElement>(null);
+  const pressed = useRef<'Send' | 'Stop' | undefined>(undefined);
   const turn = liveTurn.value;
   const waits = turn !== undefined && unanswered(turn.record.value).length > 0;
   const canSend = filesBeingRead.value === 0 && (draft.value.trim() !== '' || attachments.value.length > 0);
@@ -37,13 +38,18 @@ export function Composer() {
     else send(words, takeAttached());
     draft.value = '';
   };
-  const stop = ({ detail }: MouseEvent) => {
-    refocus();
-    // The second half of a double click on Send stops nothing.
-    if (turn && detail < 2) void cancel(turn);
+  // One stands in the place of the other: the second half of a double click on Send stops nothing, nor does that of one on Stop
+  // send what is being written.
+  const isSecondHalf = ({ detail }: MouseEvent, of: 'Send' | 'Stop') => {
+    const isSecond = detail > 1 && pressed.current !== of;
+    if (!isSecond) pressed.current = of;
+    return isSecond;
   };
-  // Nor does the second half of one on Stop send what is being written: Send may stand in its place by then.
-  const sendOnce = ({ detail }: MouseEvent) => (detail < 2 ? submit() : refocus());
+  const stop = (event: MouseEvent) => {
+    refocus();
+    if (turn && !isSecondHalf(event, 'Stop')) void cancel(turn);
+  };
+  const sendOnce = (event: MouseEvent) => (isSecondHalf(event, 'Send') ? refocus() : submit());
   const recall = useRecall();
   const onKeyDown = (event: KeyboardEvent) => {
     if (recall(event)) return event.preventDefault();
