@@ -1,7 +1,6 @@
 //! Reading an agent context: which model service is called and how, and where chunks come from
 //! (interface §6, §7).
 
-use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
 use super::definitions::{Budget, Compaction, CompactionBy, Continuation, HeaderTemplate};
@@ -12,9 +11,12 @@ use super::http_endpoint::{
     refuse_open_secret, url,
 };
 use super::model_parameters::{ModelParameters, model_parameters};
-use super::names::is_secret_name;
+use super::names::{is_secret_name, quoted};
 use super::tools::file_hosts;
-use super::values::{choice, each_once, filled_prose, flag, integer, matching_text, model, word};
+use super::values::{
+    checked_text, choice, each_once, filled_prose, flag, integer, matching_text, model,
+    undeclared_problem, word,
+};
 use crate::encoding::Jurisdiction;
 use crate::json::{Node, ObjectShape, declared_object};
 
@@ -249,10 +251,22 @@ pub(super) fn secret_name(
     name
 }
 
-/// Reads the names of fall-backs, each once.
+/// Reads the names of fall-backs, each once: other agent contexts of the document, and each with a model.
 fn fallbacks(node: Node<'_, '_>, findings: &mut Findings) -> Vec<String> {
+    let declared = findings.declared();
+    let problem = |name: &str| {
+        if node.place.name_above(1) == Some(name) {
+            return Some("is the agent context itself; name another one".to_owned());
+        }
+        let lacks_model = || {
+            let has_model = declared.contexts_with_model.iter().any(|known| known == name);
+            let problem = "names no \"Model\", which a fall-back needs; name one there";
+            (!has_model).then(|| format!("the agent context {} {problem}", quoted(name)))
+        };
+        undeclared_problem("agent context", name, &declared.agent_contexts).or_else(lacks_model)
+    };
     let (names, count) = each_once(node, "agent context", findings, |node, findings| {
-        node.text(findings).map(Cow::into_owned)
+        Some(checked_text(node, findings, problem))
     });
     if count.is_some_and(|count| !(1..=MOST_FALLBACKS).contains(&count)) {
         findings.fault(node, "must name one to three agent contexts; leave it out for none");

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use super::agent_context::{AgentContext, agent_context};
 use super::definitions::{BuiltInTool, HostedTool};
-use super::fallbacks::check_fallbacks;
 use super::findings::{CatalogFault, DeclaredNames, Findings, NeededSecret};
 use super::hosted_tools::hosted_tools;
 use super::mcp_servers::{McpServer, key_problem, mcp_server};
@@ -139,7 +138,6 @@ fn read(text: &str) -> (Result<Catalog, Vec<CatalogFault>>, Vec<NeededSecret>) {
     let mut findings = Findings::of(document, declared_names(document));
     let mut catalog = Catalog::read(document, &mut findings);
     catalog.default_mode = default_mode(&catalog.modes);
-    check_fallbacks(document, &catalog.agent_contexts, &mut findings);
     let (faults, secrets) = findings.in_document_order();
     (if faults.is_empty() { Ok(catalog) } else { Err(faults) }, secrets)
 }
@@ -168,6 +166,7 @@ fn declared_names(document: Node<'_, '_>) -> DeclaredNames {
     let built_in = BuiltInTool::ALL.iter().map(|tool| tool.as_str().to_owned());
     DeclaredNames {
         agent_contexts: keys("AgentContexts", |_| true),
+        contexts_with_model: keys("AgentContexts", |context| context.find("Model").is_some()),
         conversation_contexts: keys("ConversationContexts", |_| true),
         replaced_contexts: keys("ConversationContexts", |context| {
             context.find("Instead").is_some()

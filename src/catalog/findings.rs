@@ -61,6 +61,8 @@ pub struct NeededSecret {
 #[derive(Debug, Default)]
 pub(super) struct DeclaredNames {
     pub(super) agent_contexts: Vec<String>,
+    /// The agent contexts that name a model.
+    pub(super) contexts_with_model: Vec<String>,
     pub(super) conversation_contexts: Vec<String>,
     /// The conversation contexts that have an `Instead`.
     pub(super) replaced_contexts: Vec<String>,

@@ -10,7 +10,6 @@ mod contexts;
 mod definitions;
 mod document;
 mod embeddings;
-mod fallbacks;
 mod findings;
 mod hosted_tools;
 mod http_endpoint;

@@ -2,11 +2,8 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
 use crate::contract::{ArtifactContent, InputArtifact};
-use crate::encoding::essence;
+use crate::encoding::{base64_bytes, essence};
 
 /// How an artifact is shown to the model.
 pub(super) enum ArtifactKind<'a> {
@@ -39,7 +36,7 @@ pub(super) fn classify(artifact: &InputArtifact) -> ArtifactKind<'_> {
         "application/pdf" => return ArtifactKind::Document(data_url(&mime, encoded)),
         _ => {}
     }
-    let decoded = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    let decoded = base64_bytes(encoded).and_then(|bytes| String::from_utf8(bytes).ok());
     match decoded {
         Some(text) if !text.contains('\0') => ArtifactKind::Text(text.into()),
         _ => ArtifactKind::Binary,

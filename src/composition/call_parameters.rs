@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use super::output_format::OutputFormat;
 use crate::catalog::ModelParameters;
-use crate::encoding::{hashed_id, sha256_hex};
+use crate::encoding::sha256_hex;
 
 /// The parameters of one model call. They borrow the catalog's texts, so a call builds none.
 #[derive(Clone, Debug, Default)]
@@ -50,11 +50,6 @@ impl<'a> CallParameters<'a> {
         let members: usize = self.members.iter().map(|(_, json)| json.get().len()).sum();
         self.include.iter().map(String::len).sum::<usize>() + members
     }
-}
-
-/// The key under which the service caches a session's prompts, the same for all calls of the session.
-pub fn prompt_cache_key(tenant: &str, user: Option<&str>, session_id: &str) -> String {
-    hashed_id(tenant, user, session_id)
 }
 
 /// What names a user to the model service's watch for abuse: 64 hex digits, the same for all calls of the user. Neither

@@ -28,7 +28,7 @@ mod turn;
 mod turn_material;
 mod user_message;
 
-pub use call_parameters::{CallParameters, prompt_cache_key, safety_identifier};
+pub use call_parameters::{CallParameters, safety_identifier};
 pub use model_request::{ComposedRequest, ModelRequest, compose_request};
 pub use output_format::OutputFormat;
 pub(crate) use plain_words::{plain_model_message, plain_user_message};
@@ -38,8 +38,8 @@ pub(crate) use solution_context::{
     shows_solution_context, solution_context_of, without_solution_context,
 };
 pub(crate) use summary::{
-    SUMMARY_PROMPT, SummaryMessage, add_to_record, compose_summary_input, compose_summary_message,
-    estimated_bytes, summary_in,
+    SUMMARY_PROMPT, add_to_record, compose_summary_input, compose_summary_message, estimated_bytes,
+    summary_in,
 };
 pub use tool_list::{McpTool, OfferedTool, ToolList};
 pub use tool_output::tool_outputs;

@@ -30,9 +30,9 @@ pub struct ModelRequest<'a> {
     /// Whether reasoning is asked for that can be sent back: the service does not keep it.
     pub wants_reasoning: bool,
     /// The key under which the service caches the session's prompts.
-    pub prompt_cache_key: Option<&'a str>,
+    pub prompt_cache_key: Option<String>,
     /// What names the user to the service; the operator's own parameter goes before it.
-    pub safety_identifier: Option<&'a str>,
+    pub safety_identifier: Option<String>,
     /// The tokens of input from which the service compacts the conversation by itself.
     pub compact_threshold: Option<u32>,
     /// What the operator adds.
@@ -146,8 +146,8 @@ pub fn compose_request(request: &ModelRequest<'_>) -> Result<ComposedRequest> {
         store: request.store,
         stream: true,
         background: request.background,
-        prompt_cache_key: request.prompt_cache_key,
-        safety_identifier: request.safety_identifier.filter(|_| is_free),
+        prompt_cache_key: request.prompt_cache_key.as_deref(),
+        safety_identifier: request.safety_identifier.as_deref().filter(|_| is_free),
         context_management: compaction,
         parameters: &parameters,
     };

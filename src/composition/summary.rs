@@ -92,26 +92,19 @@ pub(crate) fn estimated_bytes(item: &RawValue) -> usize {
     }
 }
 
-/// What the message in the place of turns that are no longer sent is composed from.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SummaryMessage<'a> {
-    /// The summary of those that were summarised.
-    pub(crate) summary: Option<&'a str>,
-    /// The number of those that no summary covers.
-    pub(crate) turns_left_out: u64,
-    /// The session's solution context, when no message that is sent shows it.
-    pub(crate) solution_context: Option<&'a str>,
-}
-
-/// Composes the summary message; `None` when there is nothing to say.
+/// Composes the message in the place of turns that are no longer sent: the summary of those that were summarised, the
+/// number of those that no summary covers, and the session's solution context, when no message that is sent shows it.
+/// `None` when there is nothing to say.
 pub(crate) fn compose_summary_message(
-    material: SummaryMessage<'_>,
+    summary: Option<&str>,
+    turns_left_out: u64,
+    solution_context: Option<&str>,
 ) -> Result<Option<Box<RawValue>>> {
     let mut parts = Vec::new();
-    if let Some(summary) = material.summary {
+    if let Some(summary) = summary {
         parts.push(ContentPart::text(format!("{SUMMARY_FOLLOWS}{summary}")));
     }
-    let what = match material.turns_left_out {
+    let what = match turns_left_out {
         0 => None,
         1 => Some("1 earlier turn of this conversation was".to_owned()),
         turns => Some(format!("{turns} earlier turns of this conversation were")),
@@ -121,7 +114,7 @@ pub(crate) fn compose_summary_message(
             "[EARLIER TURNS LEFT OUT]\n{what} too long to be sent again, and no summary tells of them."
         )));
     }
-    if let Some(context) = material.solution_context {
+    if let Some(context) = solution_context {
         parts.push(ContentPart::text(format!("{SOLUTION_CONTEXT}{context}")));
     }
     if parts.is_empty() {
@@ -172,32 +165,26 @@ mod tests {
 
     #[test]
     fn a_summary_message_says_what_it_is() {
-        let text = |summary_message| {
-            compose_summary_message(summary_message).unwrap().map(
-                |message| match ReadableItem::read(&message) {
+        let text = |summary, turns_left_out, context| {
+            compose_summary_message(summary, turns_left_out, context).unwrap().map(|message| {
+                match ReadableItem::read(&message) {
                     ReadableItem::User(parts) => {
                         parts.into_iter().map(part_as_text).collect::<Vec<_>>().join("\n---\n")
                     }
                     other => panic!("{other:?}"),
-                },
-            )
-        };
-        let none = SummaryMessage { summary: None, turns_left_out: 0, solution_context: None };
-        assert_eq!(text(none), None);
-        assert_eq!(
-            text(SummaryMessage {
-                summary: Some("They agreed."),
-                turns_left_out: 2,
-                solution_context: Some("net9")
+                }
             })
-            .unwrap(),
+        };
+        assert_eq!(text(None, 0, None), None);
+        assert_eq!(
+            text(Some("They agreed."), 2, Some("net9")).unwrap(),
             "[SUMMARY OF EARLIER TURNS]\nThe earlier part of this conversation was too long to be sent \
              again. A model wrote this summary of it; what follows it was said word for word.\n\nThey \
              agreed.\n---\n[EARLIER TURNS LEFT OUT]\n2 earlier turns of this conversation were too long \
              to be sent again, and no summary tells of them.\n---\n[SOLUTION CONTEXT]\nnet9"
         );
         assert!(
-            text(SummaryMessage { turns_left_out: 1, ..none })
+            text(None, 1, None)
                 .unwrap()
                 .ends_with("\n1 earlier turn of this conversation was too long to be sent again, and no summary tells of them.")
         );
@@ -206,9 +193,8 @@ mod tests {
     #[test]
     fn the_summary_of_a_message_can_be_carried_over() {
         for (summary, turns_left_out) in [(Some("They agreed.\n"), 1), (None, 1)] {
-            let summary_message =
-                SummaryMessage { summary, turns_left_out, solution_context: Some("net9") };
-            let message = compose_summary_message(summary_message).unwrap().unwrap();
+            let message = compose_summary_message(summary, turns_left_out, Some("net9"));
+            let message = message.unwrap().unwrap();
             assert_eq!(summary_in(&message).as_deref(), summary);
         }
     }

@@ -33,8 +33,8 @@ mod user_id;
 mod user_warning;
 mod validation;
 
-pub(crate) use crate::encoding::closed_list;
 pub use crate::encoding::{ClosedList, Usage};
+pub(crate) use crate::encoding::{closed_list, sparse_object};
 pub use caller_record::CallerRecord;
 pub use catalog_stamp::CatalogStamp;
 pub use error_code::{DictionaryEntry, ErrorCode, WhoActs, dictionary};
@@ -67,8 +67,9 @@ pub use turn_status::TurnStatus;
 pub use user_id::UserId;
 pub use user_warning::UserWarning;
 pub use validation::{
-    ClipboardImage, ComparisonReading, Document, ExecuteRequest, InputArtifact, ListedDocuments,
-    MemberOrder, Properties, RagCondition, RagScope, SearchRequest, SteerRequest, TicketRequest,
-    ToolContinuation, UserTurn, as_report, object_text, parse, parse_documents, parse_fork,
-    parse_object, parse_rename, parse_search, parse_steer, parse_ticket_request, peek_session_id,
+    ClipboardImage, Document, ExecuteRequest, InputArtifact, ListedDocuments, MemberOrder,
+    Properties, RagCondition, RagScope, SearchRequest, SteerRequest, TicketRequest,
+    ToolContinuation, UserTurn, as_report, object_text, parse, parse_comparison, parse_documents,
+    parse_fork, parse_object, parse_rename, parse_search, parse_steer, parse_ticket_request,
+    peek_session_id,
 };

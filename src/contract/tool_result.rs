@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// The result of one tool call: `ToolCallId`, `ExecutionMs`, and `ResultJson` or `ErrorMessage`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase", try_from = "WireToolResult")]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
 pub struct ToolResult {
     /// The id of its call.
     pub tool_call_id: String,
@@ -19,7 +19,7 @@ pub struct ToolResult {
 }
 
 /// The value of a tool call, or its failure: a tool that fails still gives a valid result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ToolOutcome {
     /// `ResultJson`: the result as JSON text.
     #[serde(rename = "ResultJson")]
@@ -43,31 +43,6 @@ impl ToolOutcome {
         match self {
             Self::Result(text) | Self::Error(text) => text,
         }
-    }
-}
-
-/// The stored members, before the rule is checked.
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase", deny_unknown_fields)]
-struct WireToolResult {
-    tool_call_id: String,
-    execution_ms: u64,
-    result_json: Option<String>,
-    error_message: Option<String>,
-}
-
-impl TryFrom<WireToolResult> for ToolResult {
-    type Error = &'static str;
-
-    fn try_from(wire: WireToolResult) -> Result<Self, Self::Error> {
-        let outcome = match (wire.result_json, wire.error_message) {
-            (Some(json), None) => ToolOutcome::Result(json),
-            (None, Some(message)) => ToolOutcome::Error(message),
-            (Some(_), Some(_)) | (None, None) => {
-                return Err("a tool result has exactly one of ResultJson and ErrorMessage");
-            }
-        };
-        Ok(Self { tool_call_id: wire.tool_call_id, execution_ms: wire.execution_ms, outcome })
     }
 }
 

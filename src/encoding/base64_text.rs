@@ -6,7 +6,7 @@
 //! Signed texts have base64url (RFC 7515, section 2) of one form only.
 
 use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
 /// The text in its canonical, padded form. `None` when it is not base64: another alphabet, white space,
 /// a `data:` prefix, an impossible length, or stray bits after the last byte.
@@ -52,6 +52,11 @@ pub fn base64_of(bytes: &[u8]) -> String {
     text
 }
 
+/// The bytes of a text in canonical base64; `None` for any other text.
+pub fn base64_bytes(text: &str) -> Option<Vec<u8>> {
+    STANDARD.decode(text).ok()
+}
+
 /// Bytes in base64url, without padding.
 pub fn base64url_of(bytes: &[u8]) -> String {
     let digit = |digit| match digit {
@@ -70,7 +75,6 @@ pub fn base64url_bytes(text: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;
 
     use super::*;

@@ -29,9 +29,13 @@ pub struct TextHashes {
 
 /// The hashes of a text on their way. They are computed bit by bit, because a text may be long.
 pub struct TextHashing<'t> {
-    text: &'t str,
-    lines: LineHash<'t>,
-    content: Option<String>,
+    /// The text from here on is still to come; `None` at its end.
+    rest: Option<&'t str>,
+    /// The code units of the present line that have been read, up to its cut.
+    units: usize,
+    content: Sha256,
+    /// The hash of whole lines. It is that of the content until the first line is cut.
+    whole: Option<Sha256>,
     bytes: Sha256,
 }
 
@@ -41,99 +45,64 @@ impl<'t> TextHashing<'t> {
 
     /// The hashes of a text; none of it has been read yet.
     pub fn of(text: &'t str) -> Self {
-        let lines = LineHash::of(text, LINE_UNITS);
-        Self { text, lines, content: None, bytes: Sha256::new() }
+        let (content, bytes) = (Sha256::new(), Sha256::new());
+        Self { rest: Some(text), units: 0, content, whole: None, bytes }
     }
 
     /// Reads on, at most [`Self::STEP_BYTES`], and returns the hashes when they are complete.
     pub fn advance(&mut self) -> Option<TextHashes> {
-        let unread = self.lines.rest;
-        self.lines.advance();
-        if self.content.is_none()
-            && let Some(unread) = unread
-        {
-            let read = unread.len() - self.lines.rest.map_or(0, str::len);
-            self.bytes.update(unread.get(..read).unwrap_or(unread));
-        }
-        if self.lines.rest.is_some() {
+        let unread = self.rest.take()?;
+        self.rest = self.read_window(unread);
+        let read = unread.len() - self.rest.map_or(0, str::len);
+        self.bytes.update(unread.get(..read).unwrap_or(unread));
+        if self.rest.is_some() {
             return None;
         }
-        let whole = LineHash::of(self.text, usize::MAX);
-        let was_cut = self.lines.was_cut;
-        let hash = std::mem::replace(&mut self.lines, whole).finish();
-        let (content, whole) = match self.content.take() {
-            Some(content) => (content, hash),
-            None if was_cut => {
-                self.content = Some(hash);
-                return None;
-            }
-            None => (hash, String::new()),
-        };
-        let sha256 = hex(&std::mem::take(&mut self.bytes).finalize());
-        Some(TextHashes { content, whole, sha256 })
-    }
-}
-
-/// The hash of a text with each line cut to `most_units` UTF-16 code units.
-struct LineHash<'t> {
-    /// The text from here on is still to come; `None` at its end.
-    rest: Option<&'t str>,
-    most_units: usize,
-    /// The code units of the present line that have been read.
-    units: usize,
-    was_cut: bool,
-    hash: Sha256,
-}
-
-impl<'t> LineHash<'t> {
-    fn of(text: &'t str, most_units: usize) -> Self {
-        Self { rest: Some(text), most_units, units: 0, was_cut: false, hash: Sha256::new() }
+        let finished = |hash: &mut Sha256| hex(&std::mem::take(hash).finalize());
+        Some(TextHashes {
+            content: finished(&mut self.content),
+            whole: self.whole.as_mut().map(finished).unwrap_or_default(),
+            sha256: finished(&mut self.bytes),
+        })
     }
 
-    fn advance(&mut self) {
-        let Some(rest) = self.rest else { return };
-        let window = rest.floor_char_boundary(WINDOW);
-        let (mut window, behind) = rest.split_at_checked(window).unwrap_or((rest, ""));
+    /// Reads the first window of a text, and returns what is still to come.
+    fn read_window(&mut self, text: &'t str) -> Option<&'t str> {
+        let window = text.floor_char_boundary(WINDOW);
+        let (mut window, behind) = text.split_at_checked(window).unwrap_or((text, ""));
         loop {
             let (line, ending, below) = first_line(window);
             self.read(line);
             // The rest of the line, or of its ending, may stand behind the window.
             if below.is_none_or(str::is_empty) && !behind.is_empty() {
-                self.rest = rest.get(rest.len() - behind.len() - ending.len()..);
-                return;
+                return text.get(text.len() - behind.len() - ending.len()..);
             }
-            self.hash.update("\n");
+            self.content.update("\n");
+            if let Some(whole) = &mut self.whole {
+                whole.update("\n");
+            }
             self.units = 0;
-            let Some(below) = below else {
-                self.rest = None;
-                return;
-            };
-            window = below;
+            window = below?;
         }
     }
 
     /// Reads a part of a line.
     fn read(&mut self, part: &str) {
-        if self.most_units == usize::MAX {
-            return self.hash.update(part);
-        }
-        if self.units > self.most_units {
-            return;
-        }
         let cut = part.char_indices().find(|(_, c)| {
             self.units += c.len_utf16();
-            self.units > self.most_units
+            self.units > LINE_UNITS
         });
-        self.was_cut |= cut.is_some();
-        self.hash.update(cut.map_or(Some(part), |(at, _)| part.get(..at)).unwrap_or(part));
-        // The limit cuts the character in two: its first half still fits.
-        if cut.is_some_and(|(_, c)| self.units - c.len_utf16() < self.most_units) {
-            self.hash.update("\u{fffd}");
+        if cut.is_some() {
+            self.whole.get_or_insert_with(|| self.content.clone());
         }
-    }
-
-    fn finish(self) -> String {
-        hex(&self.hash.finalize())
+        if let Some(whole) = &mut self.whole {
+            whole.update(part);
+        }
+        self.content.update(cut.map_or(Some(part), |(at, _)| part.get(..at)).unwrap_or(part));
+        // The limit cuts the character in two: its first half still fits.
+        if cut.is_some_and(|(_, c)| self.units - c.len_utf16() < LINE_UNITS) {
+            self.content.update("\u{fffd}");
+        }
     }
 }
 

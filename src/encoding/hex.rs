@@ -22,22 +22,6 @@ pub fn hashed_id(tenant: &str, user: Option<&str>, id: &str) -> String {
     hash
 }
 
-/// SHA-256 of bytes that come piece by piece.
-#[derive(Clone, Default)]
-pub struct RunningSha256(Sha256);
-
-impl RunningSha256 {
-    /// Adds the next bytes.
-    pub fn add(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    /// The hash of all of them in lower-case hex.
-    pub fn finish(self) -> String {
-        hex(&self.0.finalize())
-    }
-}
-
 /// Whether the text is 32 bytes in lower-case hex.
 pub fn is_sha256(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))

@@ -19,11 +19,11 @@ mod time;
 mod usage;
 
 pub use authority::{authority_of, is_loopback, is_sent_openly};
-pub use base64_text::{base64_of, base64url_bytes, base64url_of, canonical_base64};
+pub use base64_text::{base64_bytes, base64_of, base64url_bytes, base64url_of, canonical_base64};
 pub use closed_list::ClosedList;
 pub(crate) use closed_list::closed_list;
 pub use content_hash::{TextHashes, TextHashing};
-pub use hex::{RunningSha256, hashed_id, hex, is_sha256, sha256_from_hex, sha256_hex};
+pub use hex::{hashed_id, hex, is_sha256, sha256_from_hex, sha256_hex};
 pub use jurisdiction::Jurisdiction;
 pub use language::language_of;
 pub use lines::{disturbs_a_line, first_line};

@@ -6,8 +6,6 @@
 
 use std::borrow::Cow;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::files_member::{FILES, ListedFile, NAME, fits_a_line};
@@ -15,7 +13,7 @@ use super::hashed_contents::HashedContents;
 use super::keep::{keep_all, yield_after_long_work};
 use super::text_check::embeds_contents;
 use super::{FileLinks, OutputFile};
-use crate::encoding::{canonical_base64, essence, is_media_type};
+use crate::encoding::{base64_bytes, canonical_base64, essence, is_media_type};
 use crate::json::{Node, any_text, first_member, for_each_element, for_each_member};
 use crate::ports::Platform;
 
@@ -118,7 +116,7 @@ fn embedded(part: &str) -> Option<Embedded<'_>> {
         None if member == "file_data" => ("", given.as_ref()),
         None => return None,
     };
-    let bytes = STANDARD.decode(canonical_base64(data.to_owned())?).ok()?;
+    let bytes = base64_bytes(&canonical_base64(data.to_owned())?)?;
     let mime_type = Some(essence(mime_type)).filter(|known| is_media_type(known));
     Some(Embedded {
         member,

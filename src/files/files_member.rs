@@ -8,13 +8,11 @@
 
 use std::ops::Range;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
 use super::hashed_contents::{HashedContents, SLICE_BYTES};
 use crate::contract::FileRef;
 use crate::encoding::{
-    TextHashes, TextHashing, canonical_base64, disturbs_a_line, is_media_type, is_point_in_time,
+    TextHashes, TextHashing, base64_bytes, canonical_base64, disturbs_a_line, is_media_type,
+    is_point_in_time,
 };
 use crate::json::{for_each_element, for_each_member};
 
@@ -168,7 +166,7 @@ async fn file(entry: &str, yield_after: &impl AsyncFn(usize)) -> Result<ListedFi
             let encoded = text(given).and_then(canonical_base64);
             yield_after(bytes).await;
             let decoded = encoded
-                .and_then(|text| STANDARD.decode(text).ok())
+                .and_then(|text| base64_bytes(&text))
                 .ok_or(".DataBase64 must be base64 in the standard alphabet (A-Z a-z 0-9 + /)")?;
             let contents = HashedContents::of(decoded, yield_after).await;
             reference.content_hash.clone_from(&contents.sha256);

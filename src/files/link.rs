@@ -4,6 +4,7 @@
 //! It owns the members of a link and their signature, an HMAC-SHA256 with the deployment's
 //! `FILE_LINK_KEY`.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use hmac::digest::Key;
@@ -12,6 +13,9 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use sha2::{Digest, Sha256};
 
 use crate::encoding::{Jurisdiction, hex, is_sha256, sha256_from_hex};
+
+/// The members of a link's query.
+const MEMBERS: [&str; 5] = ["Bucket", "Name", "MimeType", "Expires", "Signature"];
 
 /// The name of a kept file: its session's object, and the SHA-256 of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,35 +108,24 @@ impl PresentedLink {
     /// Reads the id and the query of a request; `None` when they cannot be a link of this product.
     /// Unknown members are ignored, because mail programs and chats add their own.
     pub fn parse(id: &str, query: &str) -> Option<Self> {
-        let (mut bucket, mut name, mut mime_type) = (None, None, None);
-        let (mut expires, mut signature) = (None, None);
-        for (member, value) in query.split('&').filter_map(|member| member.split_once('=')) {
-            let place = match member {
-                "Bucket" => &mut bucket,
-                "Name" => &mut name,
-                "MimeType" => &mut mime_type,
-                "Expires" => &mut expires,
-                "Signature" => &mut signature,
-                _ => continue,
-            };
-            if place.is_some() {
+        let mut members = BTreeMap::new();
+        let given = query.split('&').filter_map(|member| member.split_once('='));
+        for (member, value) in given.filter(|(member, _)| MEMBERS.contains(member)) {
+            let value = percent_decode_str(value).decode_utf8().ok()?;
+            if members.insert(member, value).is_some() {
                 return None;
             }
-            *place = Some(percent_decode_str(value).decode_utf8().ok()?.into_owned());
         }
-        let mime_type = mime_type.filter(|text| !text.contains('\n'))?;
-        let bucket = match bucket {
-            Some(name) => Some(Jurisdiction::parse(&name)?),
-            None => None,
-        };
+        let mut text = |member: &str| members.remove(member).map(|text| text.into_owned());
+        let bucket = text("Bucket").map(|name| Jurisdiction::parse(&name).ok_or(()));
         let link = FileLink {
             id: FileId::parse(id)?,
-            bucket,
-            name: name?,
-            mime_type,
-            expires_at: expires?.parse().ok()?,
+            bucket: bucket.transpose().ok()?,
+            name: text("Name")?,
+            mime_type: text("MimeType").filter(|text| !text.contains('\n'))?,
+            expires_at: text("Expires")?.parse().ok()?,
         };
-        Some(Self { link, signature: sha256_from_hex(&signature?)? })
+        Some(Self { link, signature: sha256_from_hex(&text("Signature")?)? })
     }
 
     /// The link, if it was signed with this key.

@@ -1,14 +1,12 @@
 //! Pictures that the model makes by a tool of the model service (interface §4, §8). They become files like
 //! those of server tools: the bucket keeps them, and clients get links.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-
 use super::data_urls::name_by_type;
 use super::files_member::ListedFile;
 use super::hashed_contents::HashedContents;
 use super::keep::{keep_all, yield_after_long_work};
 use super::{FileFailure, FileLinks, OutputFile};
+use crate::encoding::base64_bytes;
 use crate::ports::Platform;
 
 /// The kinds of pictures: their first bytes, and their media type.
@@ -29,7 +27,7 @@ pub async fn keep_picture<P: Platform>(
     let yield_after = yield_after_long_work(platform);
     yield_after(base64.len()).await;
     let no_picture = || FileFailure::Malformed("picture is none".to_owned());
-    let bytes = STANDARD.decode(base64).map_err(|_| no_picture())?;
+    let bytes = base64_bytes(base64).ok_or_else(no_picture)?;
     let kind = KINDS.iter().find(|(start, _)| bytes.starts_with(start));
     let (_, mime_type) = kind.ok_or_else(no_picture)?;
     let contents = HashedContents::of(bytes, &yield_after).await;

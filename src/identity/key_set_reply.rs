@@ -1,39 +1,34 @@
 //! What the Worker in front asks a keeper of keys, and the reply. Times are spans, since the clocks of two machines
 //! differ.
 
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use crate::object::question;
 
-/// A question for the keys at an address.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct KeyQuestion {
-    pub jwks_url: String,
-    /// Whose keys they are, for the log.
-    pub issuer: String,
-    /// The version of a set that lacks the key which a token names.
-    pub lacking: Option<u64>,
-}
+question! {
+    /// A question for the keys at an address.
+    pub struct KeyQuestion asks Keys => KeySetReply {
+        pub jwks_url: String,
+        /// Whose keys they are, for the log.
+        pub issuer: String,
+        /// The version of a set that lacks the key which a token names.
+        pub lacking: Option<u64>,
+    }
 
-question!(KeyQuestion, Keys => KeySetReply);
-
-/// The keys, as their keeper knows them.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct KeySetReply {
-    /// Names this set among those of the address.
-    pub version: Option<u64>,
-    /// For how long this reply holds, in milliseconds.
-    pub fresh_ms: u64,
-    /// For how long the keys may serve where the keeper cannot be asked again, in milliseconds.
-    pub serves_ms: u64,
-    /// When the keeper would ask the provider again for a key that the set lacks, in milliseconds from now.
-    pub asks_again_ms: u64,
-    /// A document that [`super::KeySet::read`] reads. Absent where no keys are known that may still serve.
-    pub keys: Option<Box<RawValue>>,
+    /// The keys, as their keeper knows them.
+    pub struct KeySetReply {
+        /// Names this set among those of the address.
+        pub version: Option<u64>,
+        /// For how long this reply holds, in milliseconds.
+        pub fresh_ms: u64,
+        /// For how long the keys may serve where the keeper cannot be asked again, in milliseconds.
+        pub serves_ms: u64,
+        /// When the keeper would ask the provider again for a key that the set lacks, in milliseconds from now.
+        pub asks_again_ms: u64,
+        /// A document that [`super::KeySet::read`] reads. Absent where no keys are known that may still serve.
+        pub keys: Option<Box<RawValue>>,
+    }
 }
 
 /// The line of the log for keys that could not be had.

@@ -3,15 +3,13 @@
 //!
 //! The form has no header, so nobody chooses an algorithm.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use serde::Deserialize;
 use sha2::Sha256;
 
 use super::ticket::Ticket;
 use crate::contract::{Fault, Result};
-use crate::encoding::{base64url_bytes, base64url_of};
+use crate::encoding::{base64_bytes, base64url_bytes, base64url_of};
 use crate::json::Object;
 
 /// The length of the longest ticket, in bytes.
@@ -65,7 +63,7 @@ impl TicketKeys {
             if keys.iter().any(|known| known.id == entry.id) {
                 return Err(named("Id is that of an earlier key; give each its own"));
             }
-            let secret = STANDARD.decode(&entry.secret).ok();
+            let secret = base64_bytes(&entry.secret);
             let secret = secret.filter(|secret| secret.len() >= SHORTEST_SECRET);
             let secret =
                 secret.ok_or_else(|| named("Secret must be 32 bytes or more in base64"))?;
@@ -119,10 +117,11 @@ impl TicketKeys {
 mod tests {
     use super::*;
     use crate::contract::{Operation, UserId};
+    use crate::encoding::base64_of;
 
     fn keys(ids: &[&str]) -> TicketKeys {
         let entry = |id: &&str| {
-            let secret = STANDARD.encode(format!("{id:->32}"));
+            let secret = base64_of(format!("{id:->32}").as_bytes());
             format!(r#"{{"Id":"{id}","Secret":"{secret}"}}"#)
         };
         let entries: Vec<String> = ids.iter().map(entry).collect();
@@ -193,8 +192,8 @@ mod tests {
 
     #[test]
     fn wrong_keys_are_named_by_place_and_never_by_value() {
-        let short = STANDARD.encode([7; 31]);
-        let good = STANDARD.encode([7; 32]);
+        let short = base64_of(&[7; 31]);
+        let good = base64_of(&[7; 32]);
         for (text, fault) in [
             (
                 "{}".to_owned(),

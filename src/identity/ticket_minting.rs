@@ -1,31 +1,29 @@
 //! Minting (`POST /tickets`; interface §13): a key mints a ticket for a user, and a ticket a narrower one.
 
-use serde::Serialize;
-
 use super::caller::{Caller, Credential};
 use super::grants::covers;
 use super::ticket::Ticket;
 use super::ticket_keys::{LONGEST_BYTES, TicketKeys};
-use crate::contract::{ErrorCode, Fault, Operation, Result, TicketRequest, UserId};
+use crate::contract::{ErrorCode, Fault, Operation, Result, TicketRequest, UserId, shown};
 use crate::encoding::timestamp;
 
 /// How long a ticket is valid when the request says nothing, in seconds.
 const DEFAULT_LIFE_S: u64 = 600;
 
-/// The result of `POST /tickets`.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct MintedTicket {
-    ticket: String,
-    pub ticket_id: String,
-    expires_at: String,
-    pub user: UserId,
-    pub operations: Vec<Operation>,
-    /// For the log: how long it is valid, and how many sessions it names; `None` for all of the user's.
-    #[serde(skip)]
-    pub seconds: u64,
-    #[serde(skip)]
-    pub sessions: Option<usize>,
+shown! {
+    /// The result of `POST /tickets`.
+    pub struct MintedTicket {
+        ticket: String,
+        pub ticket_id: String,
+        expires_at: String,
+        pub user: UserId,
+        pub operations: Vec<Operation>,
+        /// For the log: how long it is valid, and how many sessions it names; `None` for all of the user's.
+        #[serde(skip)]
+        pub seconds: u64,
+        #[serde(skip)]
+        pub sessions: Option<usize>,
+    }
 }
 
 /// Mints a ticket under a new id, at `now_ms`, with the caller's key, or with a ticket, which narrows itself.

@@ -22,15 +22,13 @@ fn write(value: Value, text: &mut String) {
         }
         Value::Object(members) => {
             // A map has its members in the order of their names' characters.
-            let mut ordered = Map::new();
-            for (name, value) in members {
-                ordered.insert(mapped(&name, to_utf16_order), value);
-            }
+            let ordered: Map<_, _> =
+                members.into_iter().map(|(name, value)| (units_of(&name), value)).collect();
             text.push('{');
             for (place, (name, value)) in ordered.into_iter().enumerate() {
                 separate(place, text);
                 // Strings are escaped there as the RFC demands.
-                text.push_str(&Value::from(mapped(&name, from_utf16_order)).to_string());
+                text.push_str(&Value::from(text_of(&name)).to_string());
                 text.push(':');
                 write(value, text);
             }
@@ -47,26 +45,15 @@ fn separate(place: usize, text: &mut String) {
     }
 }
 
-fn mapped(name: &str, character: fn(u32) -> u32) -> String {
-    name.chars().filter_map(|known| char::from_u32(character(u32::from(known)))).collect()
+/// The UTF-16 code units of a text, each as the character that has its number beyond U+FFFF, where none is a surrogate.
+fn units_of(text: &str) -> String {
+    text.encode_utf16().filter_map(|unit| char::from_u32(0x1_0000 + u32::from(unit))).collect()
 }
 
-/// The number of a character among all, in the order of their UTF-16 code units: surrogates, and with them all that is
-/// above U+FFFF, come before U+E000.
-fn to_utf16_order(character: u32) -> u32 {
-    match character {
-        0xe000..=0xffff => character + 0x10_0000,
-        0x1_0000.. => character - 0x2000,
-        _ => character,
-    }
-}
-
-fn from_utf16_order(number: u32) -> u32 {
-    match number {
-        0x10_e000.. => number - 0x10_0000,
-        0xe000.. => number + 0x2000,
-        _ => number,
-    }
+/// The text of such units.
+fn text_of(units: &str) -> String {
+    let units = units.chars().map(|unit| (u32::from(unit) - 0x1_0000) as u16);
+    char::decode_utf16(units).flatten().collect()
 }
 
 /// A finite number as ECMAScript's `Number::toString` writes it.

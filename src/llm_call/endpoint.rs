@@ -40,10 +40,10 @@ impl Endpoint {
         };
         let base_url = agent.base_url.clone().unwrap_or_else(|| deployment.base_url.clone());
         // The catalog's own URL has been checked when it was read; this is about the deployment's.
-        let SecretHeaders { headers, secrets } = SecretHeaders::expand(platform, &agent.headers)
-            .and_then(|filled| filled.with_key(platform, agent.api_key_secret.as_deref()))
-            .and_then(|filled| filled.sent_to(&base_url))
-            .map_err(unusable)?;
+        let user = platform.user().map(|user| user.as_str());
+        let key = agent.api_key_secret.as_deref();
+        let filled = SecretHeaders::of(platform, user, &base_url, &agent.headers, key);
+        let SecretHeaders { headers, secrets } = filled.map_err(unusable)?;
         Ok(Self {
             base_url,
             idle_timeout_ms: deployment.upstream_idle_timeout_ms,

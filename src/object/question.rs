@@ -13,13 +13,24 @@ pub trait Question: Serialize + DeserializeOwned {
     type Reply: Serialize + DeserializeOwned;
 }
 
-/// Says as what a question is asked, and what its reply is.
+/// Declares questions, and objects that stand in questions and replies. A question says as what it is asked, and what its
+/// reply is. A member that is written `name?: Type` is left out where it says nothing.
 macro_rules! question {
-    ($question:ty, $asked:ident => $reply:ty) => {
-        impl $crate::object::Question for $question {
-            const ASKED: $crate::ports::ObjectQuestion = $crate::ports::ObjectQuestion::$asked;
-            type Reply = $reply;
+    ($(
+        $(#[$about:meta])*
+        $vis:vis struct $Name:ident $(asks $asked:ident => $Reply:ty)? { $($members:tt)* }
+    )+) => {
+        $crate::contract::sparse_object! {
+            $(
+                #[derive(Debug, serde::Serialize, serde::Deserialize)]
+                #[serde(rename_all = "PascalCase")]
+                $(#[$about])* $vis struct $Name { $($members)* }
+            )+
         }
+        $($(impl $crate::object::Question for $Name {
+            const ASKED: $crate::ports::ObjectQuestion = $crate::ports::ObjectQuestion::$asked;
+            type Reply = $Reply;
+        })?)+
     };
 }
 

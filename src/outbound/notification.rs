@@ -20,8 +20,8 @@ pub async fn notify<P: Platform>(
     own: Vec<(String, String)>,
     body: String,
 ) -> Result<u16, ServiceFailure> {
-    let expanded = SecretHeaders::expand(platform, &http.headers);
-    let filled = expanded.and_then(|headers| headers.sent_to(&http.url));
+    let user = platform.user().map(|user| user.as_str());
+    let filled = SecretHeaders::of(platform, user, &http.url, &http.headers, None);
     let mut headers = filled.map_err(ServiceFailure::Secret)?.headers;
     headers.extend(own);
     let url = http.url.clone();

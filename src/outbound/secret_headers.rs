@@ -28,19 +28,19 @@ pub struct SecretHeaders {
 }
 
 impl SecretHeaders {
-    /// Looks the secrets up. `${USER}` is the user whose object calls, percent-encoded; empty for the tenant's own.
+    /// The headers of requests to a URL. Looks the secrets up; `${USER}` is the user for whom it is asked, percent-encoded,
+    /// empty for the tenant's own. A service's `key` goes as a bearer token, unless a header holds a key, or there is no such
+    /// secret or it is empty. White space around the key, such as the end of a file's line, is no part of it.
     ///
     /// # Errors
-    /// The problem of the first secret that cannot be used: its name, never its value.
-    pub fn expand<P: Platform>(platform: &P, templates: &[HeaderTemplate]) -> Result<Self, String> {
-        Self::expand_for(platform, platform.user().map(|user| user.as_str()), templates)
-    }
-
-    /// The same where the object that calls does not say for whom.
-    pub fn expand_for<P: Platform>(
+    /// The problem of the first secret that cannot be used: its name, never its value. Or a secret would cross a network
+    /// unencrypted.
+    pub fn of<P: Platform>(
         platform: &P,
         user: Option<&str>,
+        url: &str,
         templates: &[HeaderTemplate],
+        key: Option<&str>,
     ) -> Result<Self, String> {
         let secrets = RefCell::new(Vec::new());
         let secret = |name: &str| {
@@ -52,40 +52,20 @@ impl SecretHeaders {
         let header = |header: &HeaderTemplate| {
             Ok((header.name.clone(), header.value.expand(&user, secret)?))
         };
-        let headers = templates.iter().map(header).collect::<Result<_, String>>()?;
-        Ok(Self { headers, secrets: secrets.into_inner() })
-    }
-
-    /// The same with a service's key as a bearer token, unless a header holds a key, or there is no such secret or it is
-    /// empty. White space around the key, such as the end of a file's line, is no part of it.
-    ///
-    /// # Errors
-    /// The problem of a key that no header can carry: the secret's name, never its value.
-    pub fn with_key<P: Platform>(
-        mut self,
-        platform: &P,
-        secret: Option<&str>,
-    ) -> Result<Self, String> {
-        let secret = secret.filter(|_| !hold_key(&self.headers));
-        if let Some((name, held)) = secret.and_then(|name| Some((name, platform.secret(name)?))) {
+        let mut headers = templates.iter().map(header).collect::<Result<Vec<_>, String>>()?;
+        let mut secrets = secrets.into_inner();
+        let key = key.filter(|_| !hold_key(&headers));
+        if let Some((name, held)) = key.and_then(|name| Some((name, platform.secret(name)?))) {
             let key = held.trim_ascii();
             check_secret(name, key)?;
             if !key.is_empty() {
-                self.headers.insert(0, ("Authorization".to_owned(), format!("Bearer {key}")));
-                self.secrets.push(key.to_owned());
+                headers.insert(0, ("Authorization".to_owned(), format!("Bearer {key}")));
+                secrets.push(key.to_owned());
             }
         }
-        Ok(self)
-    }
-
-    /// The same for requests to a URL: a secret crosses no network unencrypted.
-    ///
-    /// # Errors
-    /// The problem, without the URL.
-    pub fn sent_to(self, url: &str) -> Result<Self, String> {
-        if !self.secrets.is_empty() && is_sent_openly(url) {
+        if !secrets.is_empty() && is_sent_openly(url) {
             return Err("it holds a secret, and the URL does not begin with https://".to_owned());
         }
-        Ok(self)
+        Ok(Self { headers, secrets })
     }
 }

@@ -85,7 +85,7 @@ impl<'a, P: Platform> Service<'a, P> {
         user: Option<&str>,
         http: &'a HttpService,
     ) -> Result<Self, ServiceFailure> {
-        let headers = SecretHeaders::expand_for(platform, user, &http.headers);
+        let headers = SecretHeaders::of(platform, user, &http.url, &http.headers, None);
         Ok(Self::new(platform, &http.url, headers.map_err(ServiceFailure::Secret)?))
     }
 

@@ -67,15 +67,6 @@ closed_list! {
     }
 }
 
-/// A call that a human refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RefusedCall {
-    /// Tool name.
-    pub name: String,
-    /// JSON text as the model wrote it.
-    pub arguments: String,
-}
-
 sparse_object! {
     /// The question whether a call may run, as it was put when the model made the call, and the decision.
     /// Its JSON is that of the column and of the export.

@@ -35,7 +35,7 @@ mod webhooks;
 mod window;
 
 pub(crate) use bound_contexts::NewContexts;
-pub use call::{Call, CallApproval, Decision, OpenCalls, RefusedCall, RunsOn, question_id};
+pub use call::{Call, CallApproval, Decision, OpenCalls, RunsOn, question_id};
 pub(crate) use compaction::take_compactions_back;
 pub use entry_seq::EntrySeq;
 pub use erasure::ErasureReceipt;
@@ -46,7 +46,6 @@ pub(crate) use fork::{
     TextPage, TextPlace,
 };
 pub use fork::{ForkOrigin, ForkParent};
-pub(crate) use open_calls::CallPlace;
 pub use other_contexts::{ContextChange, Contexts, OtherContexts};
 pub use progress::{
     PendingResponse, PendingRetrieval, Spent, SteerCounts, StoredSchema, TurnProgress, TurnTrace,
@@ -55,7 +54,7 @@ pub use records::{
     Chain, ChainEnd, Entry, EntryKind, Lease, ModeChange, Session, SessionState, StoredOutcome,
     Turn,
 };
-pub(crate) use responses::{DELETION_ATTEMPTS, StoredResponse};
+pub(crate) use responses::DELETION_ATTEMPTS;
 pub use responses::{DeletionState, StoredResponses};
 pub use schema::SESSION_FORM;
 pub use session_store::SessionStore;
@@ -63,7 +62,7 @@ pub use steers::Steer;
 pub(crate) use steers::{NewSteer, UnplacedSteer};
 pub(crate) use submission_origin::SubmissionOrigin;
 pub(crate) use turn_life_cycle::ModelOutputRecord;
-pub use turn_life_cycle::{NewMode, NewSubmission};
+pub use turn_life_cycle::NewMode;
 pub use webhooks::{DueWebhook, WebhookRecord};
 pub(crate) use webhooks::{MessagePlace, WebhookMessage};
 pub use window::{CompactionReason, CompactionRecord, Ladder, Rung, Shortening, Window};

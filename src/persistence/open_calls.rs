@@ -8,19 +8,11 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::call::{Call, OpenCalls, RefusedCall};
+use super::call::{Call, OpenCalls};
 use super::records::{EntryKind, Session};
 use super::session_store::SessionStore;
 use crate::contract::{Result, ToolResult};
 use crate::ports::{Database, Row, SqlValue, insert, read_row};
-
-/// Names a call.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct CallPlace {
-    turn: u64,
-    model_call: u32,
-    position: u32,
-}
 
 impl<D: Database> SessionStore<D> {
     /// The calls of one model call, in the model's order.
@@ -39,20 +31,18 @@ impl<D: Database> SessionStore<D> {
         rows.iter().map(|row| Ok((row.get("name")?, self.json(row, "result")?))).collect()
     }
 
-    /// Where all calls of a turn stand, in the same order.
-    pub(crate) fn call_places(&self, turn: u64) -> Result<Vec<CallPlace>> {
+    /// Where all calls of a turn stand, in the same order: each by its model call, and its position there.
+    pub(crate) fn call_places(&self, turn: u64) -> Result<Vec<(u32, u32)>> {
         let statement =
             "SELECT model_call, position FROM calls WHERE turn = ? ORDER BY model_call, position";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        let place =
-            |row: &Row| Ok(read_row!(CallPlace of row { turn: turn, model_call, position }));
-        rows.iter().map(place).collect()
+        rows.iter().map(|row| Ok((row.get("model_call")?, row.get("position")?))).collect()
     }
 
-    /// One call.
-    pub(crate) fn call_at(&self, place: CallPlace) -> Result<Option<Call>> {
+    /// One call of a turn.
+    pub(crate) fn call_at(&self, turn: u64, place: (u32, u32)) -> Result<Option<Call>> {
         let statement = "SELECT * FROM calls WHERE turn = ? AND model_call = ? AND position = ?";
-        let CallPlace { turn, model_call, position } = place;
+        let (model_call, position) = place;
         let key = [turn.into(), model_call.into(), position.into()];
         Ok(self.calls_by(statement, &key)?.pop())
     }
@@ -60,19 +50,16 @@ impl<D: Database> SessionStore<D> {
     /// The calls of a turn, in the same order, of which one at a time is read: together they may be longer than memory.
     pub(crate) fn each_call(&self, turn: u64) -> Result<impl Iterator<Item = Result<Call>>> {
         let places = self.call_places(turn)?.into_iter();
-        Ok(places.filter_map(|place| self.call_at(place).transpose()))
+        Ok(places.filter_map(move |place| self.call_at(turn, place).transpose()))
     }
 
-    /// The calls of a turn that a human refused: only a refusal gives a call with a question to nobody. No
-    /// result is read, since every model step may ask.
-    pub fn refused_calls(&self, turn: u64) -> Result<Vec<RefusedCall>> {
+    /// The calls of a turn that a human refused, each by its tool's name and its arguments as the model wrote them:
+    /// only a refusal gives a call with a question to nobody. No result is read, since every model step may ask.
+    pub fn refused_calls(&self, turn: u64) -> Result<Vec<(String, String)>> {
         let statement = "SELECT name, arguments FROM calls
             WHERE turn = ? AND runs_on = 'nobody' AND approval IS NOT NULL";
         let rows = self.rows_of_calls(statement, &[turn.into()])?;
-        let call = |row: &Row| {
-            Ok(RefusedCall { name: row.get("name")?, arguments: self.json(row, "arguments")? })
-        };
-        rows.iter().map(call).collect()
+        rows.iter().map(|row| Ok((row.get("name")?, self.json(row, "arguments")?))).collect()
     }
 
     /// The ids by which clients and tools know the calls of a turn, and the questions about calls.

@@ -37,14 +37,6 @@ closed_list! {
     }
 }
 
-/// A response that is to be deleted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredResponse {
-    pub(crate) id: String,
-    /// The agent context, and with it the model service, that it was made under.
-    pub(crate) agent_context: String,
-}
-
 /// The number of responses that the model service may have stored, by what became of them. Each is
 /// counted once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,8 +74,9 @@ impl<D: Database> SessionStore<D> {
         self.durable_step(|| self.add_response(id, agent_context, DeletionState::Kept))
     }
 
-    /// Responses to delete, those first that were asked for the fewest times.
-    pub(crate) fn responses_to_delete(&self, limit: u32) -> Result<Vec<StoredResponse>> {
+    /// Responses to delete, each with the agent context of the call that made it, those first that were asked for the fewest
+    /// times.
+    pub(crate) fn responses_to_delete(&self, limit: u32) -> Result<Vec<(String, String)>> {
         if !self.has_receipt()? {
             return Ok(Vec::new());
         }
@@ -91,10 +84,7 @@ impl<D: Database> SessionStore<D> {
             "SELECT response_id, agent_context FROM responses WHERE NOT {LIVES}
              ORDER BY attempts, response_id LIMIT ?"
         );
-        let response = |row: &Row| {
-            let (id, agent_context) = (row.get("response_id")?, row.get("agent_context")?);
-            Ok(StoredResponse { id, agent_context })
-        };
+        let response = |row: &Row| Ok((row.get("response_id")?, row.get("agent_context")?));
         self.database.query(&statement, &[limit.into()])?.iter().map(response).collect()
     }
 

@@ -27,7 +27,7 @@ impl SubmissionOrigin {
 }
 
 impl<D: Database> SessionStore<D> {
-    /// When a turn's submissions were accepted, and where they come from, oldest first.
+    /// When a turn's submissions were accepted, and where they come from, in the order of their numbers, from 0.
     pub(crate) fn submission_origins(&self, turn: &Turn) -> Result<Vec<(u64, SubmissionOrigin)>> {
         let earlier = "SELECT accepted_at, caller FROM submissions WHERE turn = ? ORDER BY number";
         let earlier = self.rows_of_calls(earlier, &[turn.ordinal.into()])?;
@@ -39,17 +39,9 @@ impl<D: Database> SessionStore<D> {
 
     /// The senders of a turn's steers, and of its submissions before that number, but of those that held decisions alone.
     pub(crate) fn senders_of_words(&self, turn: &Turn, before: u32) -> Result<Vec<CallerRecord>> {
-        let progress = &turn.progress;
-        let holds_words = |number: u32| number < before && !progress.decisions.contains(&number);
-        let followed = "SELECT number, caller FROM submissions WHERE turn = ?";
-        let sender =
-            |row: &Row| Ok((row.get("number")?, row.json::<SubmissionOrigin>("caller")?.caller));
-        let followed = self.rows_of_calls(followed, &[turn.ordinal.into()])?;
-        let mut submissions: Vec<(u32, CallerRecord)> =
-            followed.iter().map(sender).collect::<Result<_>>()?;
-        submissions.push((progress.submission, progress.caller.clone()));
-        submissions.retain(|(number, _)| holds_words(*number));
+        let submissions = (0..before).zip(self.submission_origins(turn)?);
+        let of_words = submissions.filter(|(number, _)| !turn.progress.decisions.contains(number));
         let steers = self.steers(turn)?.into_iter().map(|steer| steer.caller);
-        Ok(submissions.into_iter().map(|(_, caller)| caller).chain(steers).collect())
+        Ok(of_words.map(|(_, (_, origin))| origin.caller).chain(steers).collect())
     }
 }

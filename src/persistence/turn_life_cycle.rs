@@ -16,7 +16,7 @@ use super::submission_origin::SubmissionOrigin;
 use super::texts;
 use super::webhooks::DueWebhook;
 use super::window::{CompactionRecord, Window};
-use crate::contract::{CallerRecord, CatalogStamp, Result, TurnStatus};
+use crate::contract::{Result, TurnStatus};
 use crate::files::OutputFile;
 use crate::ports::{Database, insert};
 
@@ -29,17 +29,6 @@ pub(crate) struct ModelOutputRecord<'a> {
     pub(crate) record: &'a str,
     /// The items hold a compaction: nothing before it is sent any more.
     pub(crate) compaction: Option<CompactionRecord>,
-}
-
-/// A tool continuation that was accepted.
-#[derive(Clone, Copy, Debug)]
-pub struct NewSubmission<'a> {
-    /// SHA-256 of the canonical request.
-    pub fingerprint: &'a str,
-    pub caller: &'a CallerRecord,
-    /// The catalog that it runs under.
-    pub catalog: &'a CatalogStamp,
-    pub now_ms: u64,
 }
 
 /// A mode change. One that the model asked for takes effect with the result of its call.
@@ -94,19 +83,20 @@ impl<D: Database> SessionStore<D> {
         })
     }
 
-    /// Accepts the client's tool results, which are stored from here on.
-    pub fn begin_continuation(
+    /// Accepts the client's tool results, which are stored from here on. `fingerprint` is the SHA-256 of their canonical
+    /// request.
+    pub(crate) fn begin_continuation(
         &self,
         session: &mut Session,
         turn: &mut Turn,
-        new: NewSubmission<'_>,
+        fingerprint: &str,
+        origin: SubmissionOrigin,
         with_results: &[Call],
+        now_ms: u64,
     ) -> Result<()> {
-        let NewSubmission { fingerprint, caller, catalog, now_ms } = new;
         let followed = turn.progress.submission;
-        let origin = SubmissionOrigin::of_latest(&turn.progress);
-        turn.progress.caller.clone_from(caller);
-        turn.progress.catalog = Some(catalog.clone());
+        let origin_before = SubmissionOrigin::of_latest(&turn.progress);
+        (turn.progress.caller, turn.progress.catalog) = (origin.caller, origin.catalog);
         turn.attempts = 1;
         turn.progress.submission += 1;
         turn.progress.restart_iterations();
@@ -119,7 +109,7 @@ impl<D: Database> SessionStore<D> {
                     kept_segment, caller)
                  SELECT ordinal, ?, fingerprint, accepted_at, http_status, outcome, kept_segment, ?
                  FROM turns WHERE ordinal = ?",
-                &[followed.into(), to_json("caller", &origin)?.into(), turn.ordinal.into()],
+                &[followed.into(), to_json("caller", &origin_before)?.into(), turn.ordinal.into()],
             )?;
             for call in with_results {
                 self.save_call(turn.ordinal, call)?;
@@ -265,23 +255,6 @@ impl<D: Database> SessionStore<D> {
         })?;
         session.mode = new_mode.key;
         Ok(())
-    }
-
-    /// Records a final text after which the turn goes on, because steers came before its end: the text stays in the
-    /// conversation. False, and nothing is written, where none has come: the turn can end.
-    pub(crate) fn record_text_before_steers(
-        &self,
-        session: &mut Session,
-        turn: &mut Turn,
-        output: &ModelOutputRecord<'_>,
-        now_ms: u64,
-    ) -> Result<bool> {
-        if !self.owes_steers(turn) {
-            return Ok(false);
-        }
-        turn.progress.text_with_calls = None;
-        self.record_output(session, turn, output, now_ms)?;
-        Ok(true)
     }
 
     /// Ends the running submission; the caller has set `turn.status`. `last`, the model output with

@@ -51,16 +51,9 @@ impl ByteReader {
     async fn fill(&mut self, at_least: usize, room: usize, only: bool) -> Result<(), JsValue> {
         let of_a_chunk = |bytes: usize| bytes.clamp(1, CHUNK_BYTES) as u32;
         let reading = self.reader.read(of_a_chunk(at_least), of_a_chunk(room), only)?;
-        match settled(&reading).await {
-            Ok(ended) => {
-                self.ended = ended.is_truthy();
-                Ok(())
-            }
-            Err(fault) => {
-                self.ended = true;
-                Err(fault)
-            }
-        }
+        let read = settled(&reading).await;
+        self.ended = !read.as_ref().is_ok_and(JsValue::is_falsy);
+        read.map(|_| ())
     }
 }
 

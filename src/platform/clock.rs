@@ -1,6 +1,7 @@
 //! The runtime's clock and timers.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
@@ -31,7 +32,7 @@ thread_local! {
     /// What time it is in the present step of a task.
     static STEP: Cell<StepClock> = const { Cell::new(StepClock::OutsideOfSteps) };
     /// The timers that somebody waits for.
-    static TIMERS: RefCell<Timers> = const { RefCell::new(Timers { begun: 0, waiting: Vec::new() }) };
+    static TIMERS: RefCell<Timers> = const { RefCell::new(Timers { begun: 0, waiting: BTreeMap::new() }) };
     static RING: Closure<dyn FnMut(u32)> = Closure::new(ring);
 }
 
@@ -43,11 +44,11 @@ enum StepClock {
     Read(u64),
 }
 
-/// The isolate's timers that have not rung, with whom each of them wakes: in the order of their numbers, of which none is
-/// given twice. A timer that another request stops can ring nevertheless.
+/// The isolate's timers that have not rung, with whom each of them wakes, by their numbers, of which none is given twice. A
+/// timer that another request stops can ring nevertheless.
 struct Timers {
     begun: u32,
-    waiting: Vec<(u32, Option<Waker>)>,
+    waiting: BTreeMap<u32, Option<Waker>>,
 }
 
 /// Milliseconds since the Unix epoch.
@@ -125,7 +126,7 @@ impl Timer {
 
     async fn rung(self) {
         let wait = |context: &mut Context<'_>| {
-            TIMERS.with_borrow_mut(|timers| match timers.waiting(self.number) {
+            TIMERS.with_borrow_mut(|timers| match timers.waiting.get_mut(&self.number) {
                 Some(waker) => {
                     *waker = Some(context.waker().clone());
                     Poll::Pending
@@ -139,7 +140,7 @@ impl Timer {
 
 impl Drop for Timer {
     fn drop(&mut self) {
-        if TIMERS.with_borrow_mut(|timers| timers.end(self.number)).is_some() {
+        if TIMERS.with_borrow_mut(|timers| timers.waiting.remove(&self.number)).is_some() {
             stop(self.of_runtime);
         }
     }
@@ -148,26 +149,12 @@ impl Drop for Timer {
 impl Timers {
     fn begin(&mut self) -> u32 {
         self.begun = self.begun.wrapping_add(1);
-        self.waiting.push((self.begun, None));
+        self.waiting.insert(self.begun, None);
         self.begun
-    }
-
-    fn place(&self, number: u32) -> Option<usize> {
-        self.waiting.binary_search_by_key(&number, |(other, _)| *other).ok()
-    }
-
-    /// Whom a timer wakes; `None` when it has rung.
-    fn waiting(&mut self, number: u32) -> Option<&mut Option<Waker>> {
-        let place = self.place(number)?;
-        self.waiting.get_mut(place).map(|(_, waker)| waker)
-    }
-
-    fn end(&mut self, number: u32) -> Option<Option<Waker>> {
-        self.place(number).map(|place| self.waiting.remove(place).1)
     }
 }
 
 fn ring(number: u32) {
-    let ended = TIMERS.with_borrow_mut(|timers| timers.end(number));
+    let ended = TIMERS.with_borrow_mut(|timers| timers.waiting.remove(&number));
     ended.flatten().into_iter().for_each(Waker::wake);
 }

@@ -27,17 +27,6 @@ thread_local! {
     static OFFERED: RefCell<Vec<Jurisdiction>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The binding of a class's objects.
-fn binding_of(class: ObjectClass) -> &'static str {
-    match class {
-        ObjectClass::Session => "SESSIONS",
-        ObjectClass::User => "USERS",
-        ObjectClass::Workspace => "WORKSPACES",
-        ObjectClass::McpList => "MCP_LISTS",
-        ObjectClass::KeySet => "KEY_SETS",
-    }
-}
-
 fn unbound(name: &str) -> HttpFault {
     HttpFault::Lost(format!("The deployment binds no Durable Object as {name}."))
 }
@@ -48,7 +37,7 @@ fn namespace(
     class: ObjectClass,
     jurisdiction: Option<Jurisdiction>,
 ) -> Result<DurableObjectNamespace, HttpFault> {
-    let name = binding_of(class);
+    let name = class.as_str();
     let namespace = binding(env, name).ok_or_else(|| unbound(name))?;
     Ok(match jurisdiction {
         Some(name) => namespace.unchecked_into::<WholeNamespace>().jurisdiction(name.as_str())?,
@@ -88,23 +77,19 @@ pub(super) async fn ask(
     let tenants = tenants.as_ref().as_ref();
     let tenants = tenants.map_err(|fault| HttpFault::Lost(fault.message.clone()))?;
     let ObjectPlace { name, jurisdiction, placement } = tenants.place(request.class, &request.name);
-    let bound = binding_of(request.class);
+    let bound = request.class.as_str();
     let jurisdiction = jurisdiction.map(|jurisdiction| jurisdiction.as_str());
     let placement = placement.map(|placement| placement.as_str());
     let object = object_at(env, bound, jurisdiction, &name, placement)?;
     let object = object.ok_or_else(|| unbound(bound))?;
     let head = json!({ "method": request.method, "headers": request.headers() }).to_string();
     let url = request.url;
-    let response = match body.map(Sending::begin).transpose()? {
-        Some((SentBody::Whole(bytes), sending)) => {
-            sending.response(&ask_bytes(&object, url, &head, &bytes)?).await
-        }
-        Some((SentBody::Stream(stream), sending)) => {
-            sending.response(&messages::ask(&object, url, &head, &stream)?).await
-        }
-        None => settled(&messages::ask(&object, url, &head, &JsValue::UNDEFINED)?).await,
+    let (body, sending) = Sending::begin(body)?;
+    let asked = match body {
+        SentBody::Whole(bytes) => ask_bytes(&object, url, &head, &bytes)?,
+        SentBody::Other(body) => messages::ask(&object, url, &head, &body)?,
     };
-    Ok(response.map_err(fault_of_object)?.unchecked_into())
+    Ok(sending.response(&asked).await.map_err(fault_of_object)?.unchecked_into())
 }
 
 /// Why an object gave no response. The runtime marks what passes, and what began again for lack of memory or time, which

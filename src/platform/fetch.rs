@@ -12,7 +12,6 @@ use super::bindings::messages::{self, Exchange, response_head, send_bytes};
 use super::bindings::streams::{cancel, split};
 use super::byte_stream::ByteReader;
 use super::clock::{sleep, stepwise};
-use super::promise::settled;
 use super::request_body::{Sending, SentBody};
 use crate::ports::{
     CHUNK_BYTES, HttpFault, HttpMethod, HttpRequest, HttpResponse, REQUEST_ID_HEADERS, RequestBody,
@@ -51,24 +50,15 @@ pub(super) async fn fetch(
     };
     let head = json!({ "method": method, "redirect": "manual", "headers": headers }).to_string();
     let url = &request.url;
-    let sending = match request.method {
-        HttpMethod::Post => Some(Sending::begin(request.body)?),
-        HttpMethod::Get | HttpMethod::Delete => None,
-    };
-    let (exchange, sending) = match sending {
-        Some((SentBody::Whole(bytes), sending)) => (send_bytes(url, &head, &bytes)?, Some(sending)),
-        Some((SentBody::Stream(body), sending)) => {
-            (messages::send(url, &head, &body)?, Some(sending))
-        }
-        None => (messages::send(url, &head, &JsValue::UNDEFINED)?, None),
+    let body = Some(request.body).filter(|_| request.method == HttpMethod::Post);
+    let (body, sending) = Sending::begin(body)?;
+    let exchange = match body {
+        SentBody::Whole(bytes) => send_bytes(url, &head, &bytes)?,
+        SentBody::Other(body) => messages::send(url, &head, &body)?,
     };
     let sent = exchange.response();
     let abort = AbortOnDrop { exchange, armed: true };
-    let response = match sending {
-        Some(sending) => sending.response(&sent).await?,
-        None => settled(&sent).await?,
-    };
-    let response: Response = response.unchecked_into();
+    let response: Response = sending.response(&sent).await?.unchecked_into();
     let names = [REQUEST_ID_HEADERS.as_slice(), request.reads].concat().join("\n");
     let head = response_head(&response, &names, &HEADERS_OF_REFUSAL.join("\n"));
     let mut lines = head.split('\n');

@@ -6,7 +6,6 @@ use std::pin::pin;
 use futures_util::future::{Either, select};
 use wasm_bindgen::JsValue;
 use worker::js_sys::Promise;
-use worker::web_sys::ReadableStream;
 
 use super::bindings::streams::{BodyWriter, pipe_of_length};
 use super::promise::{ignore, settled};
@@ -18,7 +17,8 @@ const PIECE_BYTES: usize = 256 * 1024;
 /// What a request is sent with.
 pub(super) enum SentBody {
     Whole(Vec<u8>),
-    Stream(ReadableStream),
+    /// A stream; `undefined` without a body.
+    Other(JsValue),
 }
 
 /// What is still to be sent of a body.
@@ -26,7 +26,8 @@ pub(super) struct Sending<B>(Option<(BodyWriter, B)>);
 
 impl<B: RequestBody> Sending<B> {
     /// What the request is sent with, and what is to be sent after it.
-    pub(super) fn begin(body: B) -> Result<(SentBody, Self), JsValue> {
+    pub(super) fn begin(body: Option<B>) -> Result<(SentBody, Self), JsValue> {
+        let Some(body) = body else { return Ok((SentBody::Other(JsValue::UNDEFINED), Self(None))) };
         if body.length() <= PIECE_BYTES {
             let mut whole = body.piece(0, PIECE_BYTES).ok_or_else(cannot_be_read)?;
             while whole.len() < body.length() {
@@ -37,7 +38,7 @@ impl<B: RequestBody> Sending<B> {
         }
         // The request announces this length.
         let pipe = pipe_of_length(body.length() as f64, PIECE_BYTES as u32)?;
-        Ok((SentBody::Stream(pipe.readable()), Self(Some((pipe, body)))))
+        Ok((SentBody::Other(pipe.readable().into()), Self(Some((pipe, body)))))
     }
 
     /// Waits for the response, and sends what is still to be sent.

@@ -76,40 +76,28 @@ pub enum SqlValue {
     Bytes(Vec<u8>),
 }
 
-impl From<&str> for SqlValue {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for SqlValue {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<Vec<u8>> for SqlValue {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes)
-    }
-}
-
 impl<T: Into<Self>> From<Option<T>> for SqlValue {
     fn from(value: Option<T>) -> Self {
         value.map_or(Self::Null, Into::into)
     }
 }
 
-macro_rules! from_unsigned {
-    ($($number:ty),*) => {$(
-        impl From<$number> for SqlValue {
-            fn from(number: $number) -> Self {
-                Self::Integer(i64::try_from(number).unwrap_or(i64::MAX))
+macro_rules! from {
+    ($($($held:ty),+: $value:ident => $made:expr;)+) => {$($(
+        impl From<$held> for SqlValue {
+            fn from($value: $held) -> Self {
+                $made
             }
         }
-    )*};
+    )+)+};
 }
-from_unsigned!(u16, u32, u64, usize);
+from! {
+    &str: text => Self::Text(text.to_owned());
+    String: text => Self::Text(text);
+    Vec<u8>: bytes => Self::Bytes(bytes);
+    u16, u32: number => Self::Integer(i64::from(number));
+    u64, usize: number => Self::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+}
 
 /// One row, by column name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

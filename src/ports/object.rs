@@ -7,19 +7,20 @@ use super::logged_users::LoggedUsers;
 use crate::contract::{UserId, closed_list};
 use crate::encoding::Jurisdiction;
 
-/// The classes of Durable Objects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObjectClass {
-    /// One object per session.
-    Session,
-    /// One object per user.
-    User,
-    /// One object per workspace.
-    Workspace,
-    /// One object per MCP server and tenant, or user where the server is told the user.
-    McpList,
-    /// One object per address of an identity provider's keys, which belongs to no tenant.
-    KeySet,
+closed_list! {
+    /// The classes of Durable Objects, by the bindings of the deployment.
+    pub enum ObjectClass {
+        /// One object per session.
+        Session = "SESSIONS",
+        /// One object per user.
+        User = "USERS",
+        /// One object per workspace.
+        Workspace = "WORKSPACES",
+        /// One object per MCP server and tenant, or user where the server is told the user.
+        McpList = "MCP_LISTS",
+        /// One object per address of an identity provider's keys, which belongs to no tenant.
+        KeySet = "KEY_SETS",
+    }
 }
 
 /// The name of an object: `{tenant}/{id}`, or `{tenant}/~{user, percent-encoded}/{id}` for what a user owns. A

@@ -3,21 +3,19 @@
 //! The question is a client tool call beside the client's own. The decision is its result: it is checked before
 //! anything is stored, and then kept with the call, so that what runs is what was approved.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::running_turn::{Reasoner, RunningTurn, tools_of};
+use super::running_turn::tools_of;
 use super::settlement::missing_result;
 use crate::catalog::{APPROVE_TOOL, Approval, Approvers};
 use crate::composition::{NoResult, ToolList};
 use crate::contract::{Operation, Result, ToolCall, ToolOutcome, ToolResult};
 use crate::identity::{ForwardedCaller, Subject};
-use crate::json::{Node, any_text, canonical_json, for_each_member, is_ambiguous, schema_problem};
-use crate::persistence::{
-    Call, CallApproval, Decision, RefusedCall, RunsOn, Session, SessionStore, Turn,
-};
-use crate::ports::{Database, Platform};
+use crate::json::{Node, any_text, canonical_json, from_object, is_ambiguous, schema_problem};
+use crate::persistence::{Call, CallApproval, Decision, RunsOn, Session, SessionStore, Turn};
+use crate::ports::Database;
 use crate::responses_api::FunctionCall;
 
 const DECISIONS: &str = "must hold {\"Approved\":true}, with Arguments at most where AllowEdit is true, or {\"Approved\":false,\"Reason\":\"…\"}, and nothing else";
@@ -53,16 +51,6 @@ pub(super) struct ResultIntake {
     waited_ms: u64,
 }
 
-impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
-    /// The calls that a human refused; none where the turn asks about no tool.
-    pub(super) fn refused_calls(&self, running: &RunningTurn<'_>) -> Result<Vec<RefusedCall>> {
-        if running.tools.0.iter().all(|tool| tool.approval.is_none()) {
-            return Ok(Vec::new());
-        }
-        self.store.refused_calls(running.turn.ordinal)
-    }
-}
-
 /// The question that a call has to wait for, as its tool was frozen.
 pub(super) fn question(approval: &Approval) -> CallApproval {
     let Approval { allow_edit, message, by: _ } = approval;
@@ -71,11 +59,11 @@ pub(super) fn question(approval: &Approval) -> CallApproval {
 
 /// Whether the model makes a refused call again: the same tool, and equal arguments as JSON, for which 1 and 1.0 are the
 /// same number.
-pub(super) fn is_made_again(refused: &RefusedCall, made: &FunctionCall) -> bool {
+pub(super) fn is_made_again((name, known): &(String, String), made: &FunctionCall) -> bool {
     let read =
         |arguments| serde_json::from_str(or_empty_object(arguments)).ok().map(canonical_json);
-    let (known, again) = (&refused.arguments, &made.arguments);
-    refused.name == made.name
+    let again = &made.arguments;
+    *name == made.name
         && (known == again || read(known).is_some_and(|known| Some(known) == read(again)))
 }
 
@@ -106,40 +94,29 @@ fn or_empty_object(arguments: &str) -> &str {
 }
 
 impl ResultIntake {
-    /// For the calls of a paused turn; `now` is the time at which the results came.
+    /// For the calls of a paused turn; `now` is the time at which the results came. Refuses a caller without the rights for
+    /// the results of the pending calls: `Answer` for those of the client's tools, `Approve` for the decisions of a human,
+    /// by whom the operator wants to decide. The stored calls say which they are.
     pub(super) fn new<D: Database>(
         store: &SessionStore<D>,
         turn: &Turn,
         calls: &[Call],
-        decided_by: Option<String>,
+        sent: &ForwardedCaller,
         now: u64,
     ) -> Result<Self> {
         let tools = match calls.iter().any(Call::is_undecided) {
             true => tools_of(store, turn)?,
             false => ToolList::default(),
         };
-        let waited_ms = now.saturating_sub(turn.updated_at);
-        Ok(Self { tools, decided_by, waited_ms })
-    }
-
-    /// Refuses a caller without the rights for the results of the pending calls: `Answer` for those of the client's
-    /// tools, `Approve` for the decisions of a human, by whom the operator wants to decide. The stored calls say which
-    /// they are.
-    pub(super) fn refuse_other_sender<D: Database>(
-        &self,
-        store: &SessionStore<D>,
-        turn: &Turn,
-        calls: &[Call],
-        sent: &ForwardedCaller,
-    ) -> Result<()> {
         let next = turn.progress.submission + 1;
         for call in calls.iter().filter(|call| call.is_pending()) {
             match call.is_undecided() {
-                true => refuse_other_decider(store, turn, next, &self.tools, call, sent)?,
+                true => refuse_other_decider(store, turn, next, &tools, call, sent)?,
                 false => sent.grants.permit(&[&[Operation::Answer]], Subject::Nothing)?,
             }
         }
-        Ok(())
+        let (decided_by, waited_ms) = (sent.caller.decider(), now.saturating_sub(turn.updated_at));
+        Ok(Self { tools, decided_by, waited_ms })
     }
 
     /// Puts a result into its pending call: the client's own result, or the decision of a human. The
@@ -206,6 +183,16 @@ fn refuse_other_decider<D: Database>(
     })
 }
 
+/// A decision on the wire. Serialisers write null for a member that is not set.
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase", deny_unknown_fields)]
+struct SentDecision<'a> {
+    approved: bool,
+    reason: Option<String>,
+    #[serde(borrow)]
+    arguments: Option<&'a RawValue>,
+}
+
 /// Reads a decision. An error is a refusal: a client that lacks the tool for questions sends one.
 fn read_decision(
     outcome: &ToolOutcome,
@@ -216,33 +203,14 @@ fn read_decision(
         ToolOutcome::Error(message) => return Ok(DecisionBody::Refused(message.clone())),
         ToolOutcome::Result(json) => json,
     };
-    let (mut approved, mut reason, mut arguments) = (None, None, None);
-    let mut is_plain = true;
-    let walked = for_each_member(json, |name, value| {
-        let place = match name.as_ref() {
-            "Approved" => &mut approved,
-            "Reason" => &mut reason,
-            "Arguments" => &mut arguments,
-            _ => return is_plain = false,
-        };
-        is_plain &= place.replace(value).is_none();
-    });
-    if walked.is_err() || !is_plain {
-        return Err(DECISIONS.to_owned());
-    }
-    // Serialisers write null for a member that is not set.
-    let reason = reason.filter(|json| *json != "null");
-    let arguments = arguments.filter(|json| *json != "null");
-    match (approved, reason, arguments) {
-        (Some("true"), None, Some(_)) if !allow_edit => Err(NO_EDIT.to_owned()),
-        (Some("true"), None, arguments) => {
+    let sent: SentDecision<'_> = from_object(json).map_err(|_| DECISIONS.to_owned())?;
+    match (sent.approved, sent.reason, sent.arguments.map(RawValue::get)) {
+        (true, None, Some(_)) if !allow_edit => Err(NO_EDIT.to_owned()),
+        (true, None, arguments) => {
             arguments.map_or(Ok(()), |arguments| check(arguments, schema()))?;
             Ok(DecisionBody::Approved(arguments))
         }
-        (Some("false"), reason, None) => {
-            let reason = reason.map_or(Ok(String::new()), serde_json::from_str);
-            reason.map(DecisionBody::Refused).map_err(|_| DECISIONS.to_owned())
-        }
+        (false, reason, None) => Ok(DecisionBody::Refused(reason.unwrap_or_default())),
         _ => Err(DECISIONS.to_owned()),
     }
 }

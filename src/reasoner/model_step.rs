@@ -217,7 +217,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             return Ok(Vec::new());
         }
         let mut taken = self.store.call_ids(running.turn.ordinal)?;
-        let refused = self.refused_calls(running)?;
+        let asks = running.tools.0.iter().any(|tool| tool.approval.is_some());
+        let refused =
+            if asks { self.store.refused_calls(running.turn.ordinal)? } else { Vec::new() };
         let model_call = running.turn.progress.model_calls;
         let calls = output.calls.iter().zip(0..).map(|(made, position): (&FunctionCall, u32)| {
             let tool = running.tools.get(&made.name);

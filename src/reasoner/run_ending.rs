@@ -57,8 +57,10 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         });
         let ended = self.store.durable_step(|| {
             let RunningTurn { session, turn, .. } = &mut *running;
-            let now = self.platform.now_ms();
-            if self.store.record_text_before_steers(session, turn, last, now)? {
+            if self.store.owes_steers(turn) {
+                // Steers came before the turn's end, so it goes on. The text stays in the conversation.
+                turn.progress.text_with_calls = None;
+                self.store.record_output(session, turn, last, self.platform.now_ms())?;
                 return Ok(None);
             }
             let progress = &mut turn.progress;

@@ -122,10 +122,6 @@ pub(crate) struct RunningTurn<'a> {
     /// When the run times out, in milliseconds since the epoch.
     pub(super) deadline_ms: u64,
     pub(super) live_text: &'a LiveText,
-    /// `None` where none of the services wants one.
-    pub(super) prompt_cache_key: Option<String>,
-    /// `None` where none of the services wants one, and in a session of the tenant's own.
-    pub(super) safety_identifier: Option<String>,
     /// SHA-256 of the bodies that the model service has refused in this step of the loop.
     pub(super) refused_bodies: Vec<String>,
     /// The next call tries another rung, so a conflict is not waited for.
@@ -136,14 +132,6 @@ impl<'a> RunningTurn<'a> {
     /// The agent context of the model service that calls go to.
     pub(super) fn service(&self) -> &'a AgentContext {
         self.services.present().agent
-    }
-
-    pub(super) fn prompt_cache_key(&self) -> Option<&str> {
-        self.prompt_cache_key.as_deref().filter(|_| self.service().prompt_cache_key)
-    }
-
-    pub(super) fn safety_identifier(&self) -> Option<&str> {
-        self.safety_identifier.as_deref().filter(|_| self.service().safety_identifier)
     }
 
     /// The tools that the model service is offered.

@@ -25,17 +25,10 @@ use crate::mcp::{Connection, ProtocolEra, ToolRef};
 use crate::persistence::{Call, Decision, NewMode, OpenCalls, StoredOutcome, TurnProgress};
 use crate::ports::{Database, Platform, TraceSpan, within};
 use crate::server_tools::{self, McpCall, RequestedMode, ToolInvocation, ToolRun};
-use crate::tracing::{McpExchange, ToolExecution, ToolExecutionEnd};
+use crate::tracing::{ToolExecution, ToolExecutionEnd};
 
 /// The most calls that run at once.
 const MOST_AT_ONCE: usize = 6;
-
-/// How the run of a tool ended.
-#[derive(Clone, Copy)]
-struct ToolEnd {
-    successful: bool,
-    duration_ms: u64,
-}
 
 /// What calls need of their turn while they run. The turn itself changes with each result that is stored meanwhile.
 struct Setting<'a> {
@@ -49,21 +42,6 @@ struct Setting<'a> {
     /// The bytes of the turn's results so far.
     result_bytes: Cell<usize>,
     live_text: &'a LiveText,
-}
-
-impl<'a> Setting<'a> {
-    fn of(running: &RunningTurn<'a>, result_bytes: usize) -> Self {
-        let progress = &running.turn.progress;
-        Self {
-            session_id: running.session.session_id.clone(),
-            turn_id: running.turn.turn_id.clone(),
-            tools: Rc::clone(&running.tools),
-            actor: progress.caller.actor.clone(),
-            origin: progress.origin.clone(),
-            result_bytes: Cell::new(result_bytes),
-            live_text: running.live_text,
-        }
-    }
 }
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
@@ -99,7 +77,16 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             Some(bytes) => bytes,
             None => self.store.result_bytes(running.turn.ordinal)?,
         };
-        let setting = Setting::of(running, given);
+        let progress = &running.turn.progress;
+        let setting = Setting {
+            session_id: running.session.session_id.clone(),
+            turn_id: running.turn.turn_id.clone(),
+            tools: Rc::clone(&running.tools),
+            actor: progress.caller.actor.clone(),
+            origin: progress.origin.clone(),
+            result_bytes: Cell::new(given),
+            live_text: running.live_text,
+        };
         let (mut under_way, mut ended) = (FuturesUnordered::new(), VecDeque::new());
         let mut failure: Option<(u32, Fault)> = None;
         loop {
@@ -145,7 +132,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let duration_ms = self.since(started_at);
         self.run.report.borrow_mut().end_tools(1, started_at + duration_ms);
         let successful = run.as_ref().is_ok_and(|run| run.result.outcome.is_result());
-        self.show_tool_run(setting, call, Some(ToolEnd { successful, duration_ms }));
+        self.show_tool_run(setting, call, Some((successful, duration_ms)));
         (call, run)
     }
 
@@ -219,14 +206,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         begun.describe(open);
         let running_call = self.run_call(setting, invocation, trace);
         let (run, version) = within(Some(open), pin!(running_call)).await;
-        let error_code = run.as_ref().ok().and_then(|run| run.mcp_code);
         let ended = ToolExecutionEnd {
             result_bytes: run.as_ref().ok().map(|run| run.result.outcome.text().len()),
             error: match &run {
                 Ok(run) => run.error_type.as_deref(),
                 Err(fault) => Some(fault.code.as_str()),
             },
-            mcp: server.map(|_| McpExchange { version, error_code }),
+            mcp_version: version.filter(|_| server.is_some()),
+            mcp_code: run.as_ref().ok().and_then(|run| run.mcp_code),
         };
         ended.describe(open);
         run
@@ -297,9 +284,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         )
     }
 
-    /// Shows that a server tool begins, or how it has ended. Clients see of the product's own tools only what
-    /// they change.
-    fn show_tool_run(&self, setting: &Setting<'_>, call: &Call, end: Option<ToolEnd>) {
+    /// Shows that a server tool begins, or whether it has ended well, and after how many milliseconds. Clients see of the
+    /// product's own tools only what they change.
+    fn show_tool_run(&self, setting: &Setting<'_>, call: &Call, end: Option<(bool, u64)>) {
         if BuiltInTool::parse(&call.name).is_some() {
             return;
         }
@@ -307,8 +294,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             tool_call_id: &call.tool_call_id,
             name: &call.name,
             state: if end.is_some() { ToolState::Finished } else { ToolState::Started },
-            successful: end.map(|end| end.successful),
-            execution_ms: end.map(|end| end.duration_ms),
+            successful: end.map(|(successful, _)| successful),
+            execution_ms: end.map(|(_, duration_ms)| duration_ms),
         };
         setting.live_text.begin_activity(progress, self.platform.now_ms());
     }

@@ -27,8 +27,8 @@ use crate::encoding::sha256_hex;
 use crate::identity::ForwardedCaller;
 use crate::mcp::ToolsByServer;
 use crate::persistence::{
-    Call, ContextChange, Contexts, Entry, EntryKind, NewContexts, NewMode, NewSubmission,
-    OpenCalls, Session, SessionStore, StoredSchema, Turn, TurnProgress, TurnTrace,
+    Call, ContextChange, Contexts, Entry, EntryKind, NewContexts, NewMode, OpenCalls, Session,
+    SessionStore, StoredSchema, SubmissionOrigin, Turn, TurnProgress, TurnTrace,
 };
 use crate::ports::Database;
 use crate::server_tools::FileSources;
@@ -215,8 +215,7 @@ pub(crate) fn continue_turn<D: Database>(
     let NewContinuation { mut session, mut turn, open, now_ms, .. } = new;
     let mut calls = store.calls(open)?;
     let ForwardedCaller { caller, grants } = new.caller;
-    let intake = ResultIntake::new(store, &turn, &calls, caller.decider(), now_ms)?;
-    intake.refuse_other_sender(store, &turn, &calls, new.caller)?;
+    let intake = ResultIntake::new(store, &turn, &calls, new.caller, now_ms)?;
     let given = match_results(&mut calls, new.results, &intake, new.sources)?;
     before_writing()?;
     if given.iter().all(|call| call.approval.is_some()) {
@@ -227,10 +226,16 @@ pub(crate) fn continue_turn<D: Database>(
     turn.progress.trace.note_caller(new.trace);
     turn.progress.turn_tokens =
         turn.progress.turn_tokens.into_iter().chain(grants.turn_tokens).min();
+    let origin = SubmissionOrigin { caller: caller.clone(), catalog: Some(new.stamp.clone()) };
     store.durable_step(|| {
-        let (fingerprint, catalog) = (new.fingerprint, new.stamp);
-        let submission = NewSubmission { fingerprint, caller, catalog, now_ms };
-        store.begin_continuation(&mut session, &mut turn, submission, &given)?;
+        store.begin_continuation(
+            &mut session,
+            &mut turn,
+            new.fingerprint,
+            origin,
+            &given,
+            now_ms,
+        )?;
         match session.open_calls {
             Some(open) if calls.iter().all(|call| call.result.is_some()) => {
                 store.add_tool_outputs(&mut session, open, &outputs_of(&calls)?)

@@ -13,10 +13,10 @@ use futures_util::future::{AbortRegistration, Abortable, Aborted, Either, select
 
 use super::model_call::{Service, Services};
 use super::running_turn::{Reasoner, RunningTurn, StartedTurn, tools_of};
-use crate::composition::{OutputFormat, prompt_cache_key, safety_identifier};
-use crate::contract::{ErrorCode, Fault, Result, UserId};
+use crate::composition::OutputFormat;
+use crate::contract::{ErrorCode, Fault, Result};
 use crate::live_text::{LiveText, Outcome};
-use crate::persistence::{Session, StoredOutcome, StoredSchema};
+use crate::persistence::{StoredOutcome, StoredSchema};
 use crate::ports::{Database, Platform};
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
@@ -73,7 +73,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     /// Goes on with work whose result nobody needs, until the model service has named the response of the call under
     /// way; where the service is neither to cancel nor to delete that response, not at all.
     pub(super) async fn wait_for_id<T>(&self, mut work: Pin<&mut impl Future<Output = T>>) {
-        if !self.awaits_id() || !(self.asks_background() || self.deletes_stored()) {
+        if !self.awaits_id() {
             return;
         }
         let heard = poll_fn(|context| match work.as_mut().poll(context) {
@@ -92,21 +92,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
     }
 
     fn awaits_id(&self) -> bool {
-        self.run.under_way.borrow().as_ref().is_some_and(|transcript| transcript.awaits_id)
-    }
-
-    fn asks_background(&self) -> bool {
-        self.run.under_way.borrow().as_ref().is_some_and(|transcript| transcript.background)
-    }
-
-    /// Whether the model service is to delete the response of the call under way with the session.
-    fn deletes_stored(&self) -> bool {
-        let called = self.run.under_way.borrow().as_ref().and_then(|call| call.service.clone());
-        let deletes = |session: Session| {
-            let id = called.as_ref().unwrap_or(&session.agent_context);
-            self.catalog.agent_context(id).is_some_and(|known| known.delete_stored)
-        };
-        self.store.session_of_turn().is_ok_and(deletes)
+        let under_way = self.run.under_way.borrow();
+        under_way.as_ref().is_some_and(|call| call.awaits_id && call.uses_id)
     }
 
     async fn advance(&self, started: StartedTurn, live_text: &LiveText) -> Result<StoredOutcome> {
@@ -152,18 +139,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         let mut listed = listed.into_iter().map(|(id, agent)| Service { id, agent });
         let own = listed.next().ok_or_else(gone)?;
         let services = Services::of(own, listed, turn.progress.service.as_deref());
-        let any = |wants: fn(&Service<'_>) -> bool| services.all().any(|service| wants(&service));
         let began_at = self.run.report.borrow().began_at;
         let deadline_ms = began_at.saturating_add(self.deployment.turn_timeout_ms);
-        let has_key = any(|service| service.agent.prompt_cache_key);
-        let tenant = self.platform.tenant().filter(|_| has_key);
-        let user = self.platform.user().map(UserId::as_str);
-        let prompt_cache_key =
-            tenant.map(|tenant| prompt_cache_key(tenant, user, session.session_id.as_str()));
-        let has_identifier = any(|service| service.agent.safety_identifier);
-        let user = user.filter(|_| has_identifier);
-        let safety_identifier =
-            self.platform.tenant().zip(user).map(|(tenant, user)| safety_identifier(tenant, user));
         let result_bytes = (turn.progress.model_calls == 0).then_some(0);
         Ok(RunningTurn {
             session,
@@ -179,8 +156,6 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             result_bytes,
             deadline_ms,
             live_text,
-            prompt_cache_key,
-            safety_identifier,
             refused_bodies: Vec::new(),
             tries_rung: false,
         })

@@ -6,18 +6,11 @@ use std::borrow::Cow;
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::replay_item::bare;
 use crate::encoding::sha256_hex;
 use crate::json::first_member;
 
 /// The longest id of a call that every service takes.
 const CALL_ID_BYTES: usize = 64;
-
-/// Writes the input items for an output that another service made: its messages and its calls of functions, without
-/// ids of items.
-pub fn foreign_output(items: &[&RawValue], write: &mut dyn FnMut(&RawValue)) {
-    bare(items, false, &mut |item| write(&with_plain_call_id(item)));
-}
 
 /// An item with the id of its call in a form that every service takes. The call and its output get the same.
 pub fn with_plain_call_id(item: &RawValue) -> Cow<'_, RawValue> {
@@ -45,12 +38,14 @@ fn renamed(item: &RawValue) -> Option<Box<RawValue>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::responses_api::bare;
 
     fn sent(items: &[&str]) -> Vec<String> {
         let items: Vec<&RawValue> =
             items.iter().map(|item| serde_json::from_str(item).unwrap()).collect();
         let mut sent = Vec::new();
-        foreign_output(&items, &mut |item| sent.push(item.get().to_owned()));
+        let mut write = |item: &RawValue| sent.push(with_plain_call_id(item).get().to_owned());
+        bare(&items, false, &mut write);
         sent
     }
 

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::bounded_list::BoundedList;
 use super::output_item::ItemKind;
-use crate::json::{from_object, text_of};
+use crate::json::{first_member, from_object, text_of};
 
 /// A call of a hosted tool, without what it was asked and what it found.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -52,21 +52,10 @@ pub struct Citation {
 impl Citation {
     /// The page that an annotation of a message names, if it names one.
     pub(super) fn read(annotation: &RawValue) -> Option<Self> {
-        let view: AnnotationView<'_> = from_object(annotation.get()).ok()?;
-        let Some("url_citation") = view.kind.as_deref() else { return None };
-        let title = view.title.map(Cow::into_owned).unwrap_or_default();
-        Some(Self { url: view.url?.into_owned(), title })
+        let text = |name: &str| text_in(annotation, name).map(Cow::into_owned);
+        text("type").filter(|kind| kind == "url_citation")?;
+        Some(Self { url: text("url")?, title: text("title").unwrap_or_default() })
     }
-}
-
-#[derive(Deserialize)]
-struct AnnotationView<'a> {
-    #[serde(rename = "type", borrow)]
-    kind: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    url: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    title: Option<Cow<'a, str>>,
 }
 
 /// A picture that a tool of the service has made.
@@ -81,41 +70,29 @@ pub enum Picture<'a> {
 /// The pictures in an output item: the one of an `image_generation_call`, those among the outputs of a
 /// `code_interpreter_call`.
 pub fn pictures(item: &RawValue) -> Vec<Picture<'_>> {
-    #[derive(Deserialize)]
-    struct View<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: Cow<'a, str>,
-        result: Option<&'a RawValue>,
-        outputs: Option<&'a RawValue>,
-    }
-    if !ItemKind::of(item).is_hosted() {
-        return Vec::new();
-    }
-    let Ok(View { kind, result, outputs }) = from_object(item.get()) else { return Vec::new() };
-    match kind.as_ref() {
-        "image_generation_call" => {
-            let result = result.and_then(|result| text_of(result.get()));
-            let result = result.filter(|text| !text.is_empty());
+    match text_in(item, "type").as_deref() {
+        Some("image_generation_call") => {
+            let result = text_in(item, "result").filter(|text| !text.is_empty());
             result.map(Picture::Given).into_iter().collect()
         }
-        "code_interpreter_call" => outputs.map(pictures_of_code).unwrap_or_default(),
+        Some("code_interpreter_call") => {
+            first_member(item.get(), "outputs").map(pictures_of_code).unwrap_or_default()
+        }
         _ => Vec::new(),
     }
 }
 
 /// The pictures among the outputs of code, beside its logs.
-fn pictures_of_code(outputs: &RawValue) -> Vec<Picture<'_>> {
-    #[derive(Deserialize)]
-    struct View<'a> {
-        #[serde(rename = "type", borrow)]
-        kind: Cow<'a, str>,
-        #[serde(borrow)]
-        url: Option<Cow<'a, str>>,
-    }
-    let outputs: Result<BoundedList<&RawValue>, _> = serde_json::from_str(outputs.get());
+fn pictures_of_code(outputs: &str) -> Vec<Picture<'_>> {
+    let outputs: Result<BoundedList<&RawValue>, _> = serde_json::from_str(outputs);
     let outputs = outputs.map(|list| list.first).unwrap_or_default();
-    let views = outputs.into_iter().filter_map(|output| from_object::<View<'_>>(output.get()).ok());
-    views.filter(|view| view.kind == "image").map(|view| Picture::at(view.url)).collect()
+    let is_image = |output: &&RawValue| text_in(output, "type").as_deref() == Some("image");
+    outputs.into_iter().filter(is_image).map(|output| Picture::at(text_in(output, "url"))).collect()
+}
+
+/// A member of an object that is a string.
+fn text_in<'a>(object: &'a RawValue, name: &str) -> Option<Cow<'a, str>> {
+    first_member(object.get(), name).and_then(text_of)
 }
 
 impl<'a> Picture<'a> {

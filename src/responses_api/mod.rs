@@ -39,7 +39,7 @@ pub use error_body::{
     concerns_previous_response, concerns_storage, names_model,
 };
 pub(crate) use error_body::{code_concerns_input, names_place};
-pub use foreign_item::{foreign_output, with_plain_call_id};
+pub use foreign_item::with_plain_call_id;
 pub use hosted_items::{Citation, HostedCall, Picture, pictures};
 pub use ordered_text::TextProgress;
 pub use output_item::FunctionCall;

@@ -5,11 +5,8 @@
 //! read. Nothing but the delta is changed: services do not cut whole texts, and whole texts replace
 //! the deltas in the end.
 
-use serde::Deserialize;
-use serde_json::value::RawValue;
-
 use crate::encoding::SseEvent;
-use crate::json::from_object;
+use crate::json::first_member;
 
 /// The first half of a character, with which the last delta ended, as its escape.
 #[derive(Debug, Default)]
@@ -17,20 +14,14 @@ pub(super) struct SplitCharacter {
     high: String,
 }
 
-#[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow)]
-    delta: &'a RawValue,
-}
-
 impl SplitCharacter {
     /// The event with whole characters only. The held half is put before its delta, and a half at the
     /// delta's end is held for the next one. Other halves become U+FFFD. `None` when the event has no
     /// delta that is a string.
     pub(super) fn join(&mut self, event: &SseEvent) -> Option<SseEvent> {
-        let Delta { delta } = from_object(&event.data).ok()?;
-        let (before, after) = event.data.split_once(delta.get())?;
-        let text = delta.get().strip_prefix('"')?.strip_suffix('"')?;
+        let delta = first_member(&event.data, "delta")?;
+        let (before, after) = event.data.split_once(delta)?;
+        let text = delta.strip_prefix('"')?.strip_suffix('"')?;
         let text = std::mem::take(&mut self.high) + text;
         let mut data = format!("{before}\"");
         let mut rest = text.as_str();

@@ -109,7 +109,7 @@ impl<D: Database> Ranked<'_, D> {
     /// The best chunks by both rankings, document by document.
     fn candidates(&self) -> Result<Vec<Candidate>> {
         let none = RankedChunks::new();
-        let by_words = self.words.as_ref().map_or(&none, WordRanking::best);
+        let by_words = self.words.as_ref().map_or(&none, |words| &words.best);
         let fused = self.vectors.as_ref().map(|vectors| vectors.fused_with(by_words));
         let best = fused.as_ref().unwrap_or(by_words);
         let best: Vec<_> = best.iter().map(|(score, id)| (id, score.0)).collect();
@@ -165,7 +165,7 @@ impl<D: Database> Ranked<'_, D> {
     /// How much of a chunk's score by words is in its score, in thousandths.
     fn part_by_words(&self, chunk: u64) -> i64 {
         let Some(vectors) = &self.vectors else { return 1000 };
-        let mut ranked = self.words.iter().flat_map(WordRanking::best);
+        let mut ranked = self.words.iter().flat_map(|words| &words.best);
         // A chunk that only its vector has ranked has nothing by words.
         if ranked.any(|(_, id)| *id == chunk) { vectors.part_by_words(chunk) } else { 0 }
     }

@@ -1,9 +1,8 @@
 //! `chat {model}`: one model call with all its attempts, or the reading of a background response that such a call left.
 
 use super::service::{name_server, provider_of};
-use super::{names, text_if};
+use super::{names, number_if, text_if};
 use crate::contract::Usage;
-use crate::encoding::closed_list;
 use crate::ports::TraceSpan;
 
 /// A model call, when it begins.
@@ -36,21 +35,10 @@ pub struct ChatEnd<'a> {
     pub upstream_request_id: Option<&'a str>,
     /// From the beginning of the call, in milliseconds.
     pub first_chunk_ms: Option<u64>,
-    /// `None` of a call that was cut.
-    pub finish: Option<FinishReason>,
+    /// Why the model ended its output, as the conventions name it; `None` of a call that was cut.
+    pub finish: Option<&'static str>,
     /// The status or the code of the service, or what else the call failed by.
     pub error: Option<String>,
-}
-
-closed_list! {
-    /// Why the model ended its output.
-    pub enum FinishReason {
-        Stop = "stop",
-        ToolCalls = "tool_calls",
-        Length = "length",
-        ContentFilter = "content_filter",
-        Error = "error",
-    }
 }
 
 impl Chat<'_> {
@@ -68,17 +56,13 @@ impl Chat<'_> {
         name_server(span, self.base_url);
         span.flag(names::STREAM, true);
         text_if(span, names::REASONING_LEVEL, self.reasoning_level.as_deref());
-        if let Some(max_tokens) = self.max_tokens {
-            span.number(names::MAX_TOKENS, max_tokens);
-        }
+        number_if(span, names::MAX_TOKENS, self.max_tokens);
         text_if(span, names::CONVERSATION, self.conversation);
         text_if(span, names::PREVIOUS_RESPONSE, self.previous_response_id);
         if self.compacted {
             span.flag(names::COMPACTED, true);
         }
-        if self.summary {
-            span.text(names::PURPOSE, "summary");
-        }
+        text_if(span, names::PURPOSE, self.summary.then_some("summary"));
         text_if(span, names::FALLBACK_FROM, self.fallback_from);
     }
 }
@@ -87,22 +71,18 @@ impl ChatEnd<'_> {
     /// Sets the attributes that are known when it ends.
     pub fn describe(&self, span: &impl TraceSpan) {
         span.number(names::ATTEMPTS, self.attempts.into());
-        if self.resumed > 0 {
-            span.number(names::RESUMED, self.resumed.into());
-        }
+        number_if(span, names::RESUMED, (self.resumed > 0).then_some(self.resumed.into()));
         text_if(span, names::RESPONSE, self.response_id);
         text_if(span, names::RESPONSE_MODEL, self.response_model);
         text_if(span, names::UPSTREAM_REQUEST, self.upstream_request_id);
-        if let Some(ms) = self.first_chunk_ms {
-            span.number(names::FIRST_CHUNK, ms as f64 / 1000.0);
-        }
+        number_if(span, names::FIRST_CHUNK, self.first_chunk_ms.map(|ms| ms as f64 / 1000.0));
         if let Some(usage) = self.usage {
             span.number(names::INPUT_TOKENS, usage.prompt_tokens as f64);
             span.number(names::OUTPUT_TOKENS, usage.completion_tokens as f64);
             span.number(names::CACHED_TOKENS, usage.cached_tokens as f64);
             span.number(names::REASONING_TOKENS, usage.reasoning_tokens as f64);
         }
-        text_if(span, names::FINISH_REASONS, self.finish.map(FinishReason::as_str));
+        text_if(span, names::FINISH_REASONS, self.finish);
         text_if(span, names::ERROR, self.error.as_deref());
     }
 }

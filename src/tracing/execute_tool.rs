@@ -2,7 +2,7 @@
 //! the attributes of both conventions stand on this one.
 
 use super::service::name_server;
-use super::{names, text_if};
+use super::{names, number_if, text_if};
 use crate::ports::TraceSpan;
 
 /// A call of a tool, when it begins.
@@ -16,20 +16,14 @@ pub struct ToolExecution<'a> {
 }
 
 /// What became of it.
-#[derive(Debug, Default)]
 pub struct ToolExecutionEnd<'a> {
     /// Bytes of the result that the model gets.
     pub result_bytes: Option<usize>,
     pub error: Option<&'a str>,
-    pub mcp: Option<McpExchange<'a>>,
-}
-
-/// How an MCP server answered.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct McpExchange<'a> {
-    pub version: Option<&'a str>,
-    /// The code of an error of the protocol.
-    pub error_code: Option<i64>,
+    /// The version of the protocol that an MCP server speaks.
+    pub mcp_version: Option<&'a str>,
+    /// The code of an error of that protocol.
+    pub mcp_code: Option<i64>,
 }
 
 impl ToolExecution<'_> {
@@ -55,14 +49,10 @@ impl ToolExecution<'_> {
 impl ToolExecutionEnd<'_> {
     /// Sets the attributes that are known when it ends.
     pub fn describe(&self, span: &impl TraceSpan) {
-        if let Some(bytes) = self.result_bytes {
-            span.number(names::RESULT_BYTES, bytes as f64);
-        }
+        number_if(span, names::RESULT_BYTES, self.result_bytes.map(|bytes| bytes as f64));
         text_if(span, names::ERROR, self.error);
-        if let Some(McpExchange { version, error_code }) = self.mcp {
-            text_if(span, names::MCP_VERSION, version);
-            let code = error_code.map(|code| code.to_string());
-            text_if(span, names::RPC_STATUS, code.as_deref());
-        }
+        text_if(span, names::MCP_VERSION, self.mcp_version);
+        let code = self.mcp_code.map(|code| code.to_string());
+        text_if(span, names::RPC_STATUS, code.as_deref());
     }
 }

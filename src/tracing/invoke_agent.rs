@@ -2,7 +2,7 @@
 //! receivers add them up.
 
 use super::service::provider_of;
-use super::{names, text_if};
+use super::{names, number_if, text_if};
 use crate::contract::{ErrorCode, TraceContext, TurnStatus};
 use crate::ports::TraceSpan;
 
@@ -54,9 +54,7 @@ impl AgentInvocation<'_> {
         span.text(names::CATALOG, self.catalog);
         text_if(span, names::CONVERSATION, self.session);
         span.number(names::ATTEMPT, self.attempt.into());
-        if let Some(waited_ms) = self.waited_ms {
-            span.number(names::WAITED, waited_ms as f64);
-        }
+        number_if(span, names::WAITED, self.waited_ms.map(|ms| ms as f64));
     }
 }
 

@@ -14,8 +14,8 @@ mod retrieval;
 mod service;
 mod traced_ids;
 
-pub use chat::{Chat, ChatEnd, FinishReason};
-pub use execute_tool::{McpExchange, ToolExecution, ToolExecutionEnd};
+pub use chat::{Chat, ChatEnd};
+pub use execute_tool::{ToolExecution, ToolExecutionEnd};
 pub use invoke_agent::{AgentInvocation, AgentInvocationEnd};
 pub use retrieval::{QuestionEmbedding, TurnRetrieval};
 pub use traced_ids::traced_id;
@@ -31,5 +31,12 @@ pub fn note_error(span: &impl TraceSpan, error: &str) {
 fn text_if(span: &impl TraceSpan, name: &'static str, value: Option<&str>) {
     if let Some(value) = value {
         span.text(name, value);
+    }
+}
+
+/// The same for a number.
+fn number_if(span: &impl TraceSpan, name: &'static str, value: Option<f64>) {
+    if let Some(value) = value {
+        span.number(name, value);
     }
 }

@@ -25,9 +25,7 @@ impl TurnRetrieval<'_> {
         text_if(span, names::DATA_SOURCE, self.workspace);
         span.number(names::TOP_K, self.limit.into());
         span.number(names::CHUNKS, self.chunks as f64);
-        if self.failed {
-            span.text(names::ERROR, "retrieval_failed");
-        }
+        text_if(span, names::ERROR, self.failed.then_some("retrieval_failed"));
     }
 }
 
@@ -50,8 +48,6 @@ impl QuestionEmbedding<'_> {
         span.text(names::PROVIDER, provider_of(self.base_url));
         span.text(names::REQUEST_MODEL, self.model);
         name_server(span, self.base_url);
-        if self.failed {
-            span.text(names::ERROR, "embeddings_failed");
-        }
+        text_if(span, names::ERROR, self.failed.then_some("embeddings_failed"));
     }
 }

@@ -1,6 +1,6 @@
 //! A service that is called, as spans name it: its host, its port, and the provider that it belongs to.
 
-use super::names;
+use super::{names, number_if};
 use crate::ports::TraceSpan;
 
 /// Hosts of providers that the conventions name, and what they call these.
@@ -43,9 +43,7 @@ pub(super) fn provider_of(url: &str) -> &str {
 pub(super) fn name_server(span: &impl TraceSpan, url: &str) {
     let (host, port) = address_of(url);
     span.text(names::SERVER, host);
-    if let Some(port) = port {
-        span.number(names::PORT, port);
-    }
+    number_if(span, names::PORT, port);
 }
 
 #[cfg(test)]

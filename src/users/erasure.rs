@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::contract::shown;
 use crate::encoding::timestamp;
 use crate::persistence::{ErasureReceipt, StoredResponses};
 
@@ -34,30 +35,27 @@ pub struct ErasedCounts {
     stored_responses: Option<StoredResponses>,
 }
 
-/// The response to `DELETE /users/{User}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct UserReceipt<'a> {
-    user: &'a str,
-    started_at: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    completed_at: Option<String>,
-    sessions: SessionCounts,
-    #[serde(flatten)]
-    counts: ErasedCounts,
-    tickets_before: String,
-    kept: [&'static str; 2],
-}
+shown! {
+    /// The response to `DELETE /users/{User}`.
+    pub struct UserReceipt<'a> {
+        user: &'a str,
+        started_at: String,
+        completed_at?: Option<String>,
+        sessions: SessionCounts,
+        #[serde(flatten)]
+        counts: ErasedCounts,
+        tickets_before: String,
+        kept: [&'static str; 2],
+    }
 
-/// The sessions of a user that is being erased.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct SessionCounts {
-    pub erased: u64,
-    /// Still to be erased; the alarm of the user's object sees to it.
-    pub pending: u64,
-    /// The pending sessions whose latest attempt failed.
-    pub failed: u64,
+    /// The sessions of a user that is being erased.
+    pub struct SessionCounts {
+        pub erased: u64,
+        /// Still to be erased; the alarm of the user's object sees to it.
+        pub pending: u64,
+        /// The pending sessions whose latest attempt failed.
+        pub failed: u64,
+    }
 }
 
 impl ErasedCounts {

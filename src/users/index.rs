@@ -300,45 +300,33 @@ impl<D: Database> UserIndex<D> {
         self.save_erasure(Some(&erasure))
     }
 
-    /// Begins to erase the user: each session is to erase itself, and credentials issued earlier are revoked.
-    pub fn begin_erasure(
-        &self,
-        received_at: u64,
-        credentials_valid_from: u64,
-        now_ms: u64,
-    ) -> Result<()> {
-        self.step(now_ms, || {
-            let erasure = UserErasure { started_at: now_ms, ..UserErasure::default() };
-            self.bar(received_at, credentials_valid_from)?;
-            let statement = "UPDATE sessions SET listing_state = 'erasing', attempts = 0
-                 WHERE listing_state IN ('registered', 'listed', 'expiring')";
-            self.database.execute(statement, &[])?;
-            self.save_erasure(Some(&erasure))
-        })
-    }
-
-    /// Refuses submissions that were received earlier, and credentials that were issued earlier.
+    /// Refuses submissions that were received earlier, and credentials that were issued earlier. With the erasure of the
+    /// user that begins, each session is to erase itself.
     pub fn bar_earlier(
         &self,
         received_at: u64,
         credentials_valid_from: u64,
         now_ms: u64,
+        begun: Option<&UserErasure>,
     ) -> Result<()> {
-        self.step(now_ms, || self.bar(received_at, credentials_valid_from))
-    }
-
-    fn bar(&self, received_at: u64, credentials_valid_from: u64) -> Result<()> {
-        // The time of an earlier erasure, by a clock that was set back since, bars nothing any more. Whoever only revokes (0)
-        // says nothing about it.
-        self.database.execute(
-            "UPDATE user SET erased_at = IIF(?1 > 0 AND erased_at > ?3, ?1, MAX(erased_at, ?1)),
-                credentials_valid_from = MAX(credentials_valid_from, ?2)",
-            &[
-                received_at.into(),
-                credentials_valid_from.into(),
-                received_at.saturating_add(MOST_SKEW_MS).into(),
-            ],
-        )
+        self.step(now_ms, || {
+            // The time of an earlier erasure, by a clock that was set back since, bars nothing any more. Whoever only
+            // revokes (0) says nothing about it.
+            self.database.execute(
+                "UPDATE user SET erased_at = IIF(?1 > 0 AND erased_at > ?3, ?1, MAX(erased_at, ?1)),
+                    credentials_valid_from = MAX(credentials_valid_from, ?2)",
+                &[
+                    received_at.into(),
+                    credentials_valid_from.into(),
+                    received_at.saturating_add(MOST_SKEW_MS).into(),
+                ],
+            )?;
+            let Some(begun) = begun else { return Ok(()) };
+            let statement = "UPDATE sessions SET listing_state = 'erasing', attempts = 0
+                 WHERE listing_state IN ('registered', 'listed', 'expiring')";
+            self.database.execute(statement, &[])?;
+            self.save_erasure(Some(begun))
+        })
     }
 
     /// Stores the erasure, or that its last receipt was given.
@@ -383,7 +371,7 @@ impl<D: Database> UserIndex<D> {
     }
 
     /// Drops the tables of a user without sessions, of whom nothing is left to be known. `longest_token_ms` is the
-    /// longest life of a provider's token, if that is known.
+    /// longest life of a provider's token; where nobody knows it at the moment, a revocation is kept on.
     pub fn forget(&self, longest_token_ms: Option<u64>, now_ms: u64) -> Result<Forgetting> {
         let Some(user) = self.user()? else { return Ok(Forgetting::Forgotten) };
         let some = "SELECT session_id FROM sessions LIMIT 1";
@@ -393,7 +381,7 @@ impl<D: Database> UserIndex<D> {
         }
         let known_until = match (user.credentials_valid_from, longest_token_ms) {
             (0, _) => 0,
-            (_, None) => return Ok(Forgetting::KeptUntilKnown),
+            (_, None) => now_ms.saturating_add(LONGEST_CREDENTIAL_MS),
             (before, Some(longest)) => before.saturating_add(LONGEST_CREDENTIAL_MS.max(longest)),
         };
         // A user who is erased has spent as much as before.
@@ -468,6 +456,4 @@ pub enum Forgetting {
     Kept,
     /// Until when a revocation has to be known, in milliseconds since the Unix epoch.
     KeptUntil(u64),
-    /// A revocation has to be known for as long as tokens live, which nobody knows at the moment.
-    KeptUntilKnown,
 }

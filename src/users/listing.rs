@@ -20,26 +20,11 @@ closed_list! {
 }
 
 impl ListOrder {
-    /// The column that the order is by.
-    fn column(self) -> &'static str {
+    /// What a cursor of this order begins with, the column that the order is by, and a session's time in it.
+    fn form(self) -> (char, &'static str, fn(&IndexedSession) -> u64) {
         match self {
-            Self::Activity => "active_at",
-            Self::Created => "created_at",
-        }
-    }
-
-    /// What a cursor of this order begins with.
-    fn letter(self) -> char {
-        match self {
-            Self::Activity => 'a',
-            Self::Created => 'c',
-        }
-    }
-
-    fn time_of(self, session: &IndexedSession) -> u64 {
-        match self {
-            Self::Activity => session.summary.active_at,
-            Self::Created => session.summary.created_at,
+            Self::Activity => ('a', "active_at", |session| session.summary.active_at),
+            Self::Created => ('c', "created_at", |session| session.summary.created_at),
         }
     }
 }
@@ -55,12 +40,13 @@ pub struct Cursor {
 impl Cursor {
     /// The place behind a session.
     pub fn behind(session: &IndexedSession, order: ListOrder) -> Self {
-        Self { at_ms: order.time_of(session), session_id: session.session_id.clone() }
+        let (_, _, time_of) = order.form();
+        Self { at_ms: time_of(session), session_id: session.session_id.clone() }
     }
 
     /// Reads a cursor of a list in that order; `None` for any other text.
     pub fn parse(text: &str, order: ListOrder) -> Option<Self> {
-        let (at_ms, id) = text.strip_prefix(order.letter())?.split_once('.')?;
+        let (at_ms, id) = text.strip_prefix(order.form().0)?.split_once('.')?;
         let is_number = at_ms.len() <= 15 && at_ms.bytes().all(|byte| byte.is_ascii_digit());
         let at_ms = at_ms.parse().ok().filter(|_| is_number)?;
         Some(Self { at_ms, session_id: SessionId::parse(id).ok()? })
@@ -68,7 +54,7 @@ impl Cursor {
 
     /// The cursor as text, whose characters stand in a URL as they are.
     pub fn text(&self, order: ListOrder) -> String {
-        format!("{}{}.{}", order.letter(), self.at_ms, self.session_id)
+        format!("{}{}.{}", order.form().0, self.at_ms, self.session_id)
     }
 }
 
@@ -106,7 +92,7 @@ impl<D: Database> UserIndex<D> {
         named: Option<&[String]>,
         most: usize,
     ) -> Result<Vec<IndexedSession>> {
-        let column = filter.order.column();
+        let (_, column, _) = filter.order.form();
         let mut which = "WHERE listing_state IN ('registered', 'listed')".to_owned();
         let mut parameters: Vec<SqlValue> = Vec::new();
         if let Some(Cursor { at_ms, session_id }) = &filter.after {

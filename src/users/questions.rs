@@ -9,27 +9,82 @@ use crate::contract::{Fault, SessionId};
 use crate::object::question;
 use crate::persistence::ErasureReceipt;
 
-/// A session without a row asks to be registered (`ObjectQuestion::Register`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Registration {
-    pub session_id: SessionId,
-    /// When the Worker in front received the submission, in milliseconds since the Unix epoch.
-    pub received_at: u64,
-    /// When the submission's credential was issued, in milliseconds since the Unix epoch; absent for a key.
-    pub issued_at: Option<u64>,
-    /// Key of the mode in which the session would start.
-    pub mode: String,
-    pub title: String,
-    /// The session that a fork is of: a title that was given to it by name is the fork's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<SessionId>,
-    /// The bytes that a fork copies, where they count.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fork_bytes: Option<u64>,
-}
+question! {
+    /// A session without a row asks to be registered (`ObjectQuestion::Register`).
+    pub struct Registration asks Register => RegistrationReply {
+        pub session_id: SessionId,
+        /// When the Worker in front received the submission, in milliseconds since the Unix epoch.
+        pub received_at: u64,
+        /// When the submission's credential was issued, in milliseconds since the Unix epoch; absent for a key.
+        pub issued_at: Option<u64>,
+        /// Key of the mode in which the session would start.
+        pub mode: String,
+        pub title: String,
+        /// The session that a fork is of: a title that was given to it by name is the fork's.
+        pub parent?: Option<SessionId>,
+        /// The bytes that a fork copies, where they count.
+        pub fork_bytes?: Option<u64>,
+    }
 
-question!(Registration, Register => RegistrationReply);
+    /// A session reports what the list shows of it (`ObjectQuestion::Report`).
+    pub struct SessionNews asks Report => Revocation {
+        pub session_id: SessionId,
+        pub summary: SessionSummary,
+        /// The session's retention is over, and it asks to be erased.
+        #[serde(default)]
+        pub expired: bool,
+        /// A lease that comes back.
+        pub ended_lease?: Option<EndedLease>,
+    }
+
+    /// The user's object asks whether a registered session has begun (`ObjectQuestion::Summary`).
+    pub struct SummaryQuestion asks Summary => SummaryReply {
+        pub incarnation: u64,
+    }
+
+    /// The reply to a [`SummaryQuestion`]; absent before the session's first turn.
+    pub struct SummaryReply {
+        pub summary: Option<SessionSummary>,
+        /// It begins as a fork, which is not whole yet.
+        pub is_building_fork?: bool,
+    }
+
+    /// The user's object has a session erase itself (`ObjectQuestion::Erase`).
+    pub struct EraseQuestion asks Erase => EraseReply {
+        pub session_id: SessionId,
+        /// The incarnation that ends, and every earlier one.
+        pub incarnation: u64,
+        /// When the request to erase was received, in milliseconds since the Unix epoch.
+        pub received_at: u64,
+        /// Only a session that has not begun, or whose retention is over, is erased.
+        pub only_expired: bool,
+        #[serde(default)]
+        pub ending: Ending,
+        /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch: they open no session that
+        /// cannot be erased yet.
+        #[serde(default)]
+        pub credentials_valid_from: u64,
+    }
+
+    /// The user's object has counted the receipt of a session (`ObjectQuestion::Collected`).
+    pub struct Collection asks Collected => Done {
+        /// The incarnation whose receipt it is.
+        pub incarnation: u64,
+    }
+
+    /// The reply where there is nothing to say.
+    pub struct Done {}
+
+    /// Whoever lets a user's credential in asks which are revoked (`ObjectQuestion::Revoked`).
+    pub struct RevokedQuestion asks Revoked => Revocation {}
+
+    /// Which credentials of a user are revoked: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
+    /// asks or reports.
+    pub struct Revocation asks Revoke => Done {
+        /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch.
+        pub credentials_valid_from: u64,
+    }
+}
 
 /// The reply to a [`Registration`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,60 +111,6 @@ pub enum RegistrationReply {
     Failed,
 }
 
-/// A session reports what the list shows of it (`ObjectQuestion::Report`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct SessionNews {
-    pub session_id: SessionId,
-    pub summary: SessionSummary,
-    /// The session's retention is over, and it asks to be erased.
-    #[serde(default)]
-    pub expired: bool,
-    /// A lease that comes back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_lease: Option<EndedLease>,
-}
-
-question!(SessionNews, Report => Revocation);
-
-/// The user's object asks whether a registered session has begun (`ObjectQuestion::Summary`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct SummaryQuestion {
-    pub incarnation: u64,
-}
-
-question!(SummaryQuestion, Summary => SummaryReply);
-
-/// The reply to a [`SummaryQuestion`]; absent before the session's first turn.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct SummaryReply {
-    pub summary: Option<SessionSummary>,
-    /// It begins as a fork, which is not whole yet.
-    #[serde(default, skip_serializing_if = "crate::encoding::is_default")]
-    pub is_building_fork: bool,
-}
-
-/// The user's object has a session erase itself (`ObjectQuestion::Erase`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct EraseQuestion {
-    pub session_id: SessionId,
-    /// The incarnation that ends, and every earlier one.
-    pub incarnation: u64,
-    /// When the request to erase was received, in milliseconds since the Unix epoch.
-    pub received_at: u64,
-    /// Only a session that has not begun, or whose retention is over, is erased.
-    pub only_expired: bool,
-    #[serde(default)]
-    pub ending: Ending,
-    /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch: they open no session that
-    /// cannot be erased yet.
-    #[serde(default)]
-    pub credentials_valid_from: u64,
-}
-
 /// When the removal of a session ends whose responses at the model service are to be deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -122,8 +123,6 @@ pub enum Ending {
     /// Later: only the rows are erased yet, and whoever asks again counts the receipt, which the session keeps.
     Rows,
 }
-
-question!(EraseQuestion, Erase => EraseReply);
 
 /// The reply to an [`EraseQuestion`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -142,37 +141,6 @@ pub enum EraseReply {
     /// The session could not be erased.
     Failed { fault: Fault },
 }
-
-/// The user's object has counted the receipt of a session (`ObjectQuestion::Collected`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Collection {
-    /// The incarnation whose receipt it is.
-    pub incarnation: u64,
-}
-
-question!(Collection, Collected => Done);
-
-/// The reply where there is nothing to say.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Done {}
-
-/// Whoever lets a user's credential in asks which are revoked (`ObjectQuestion::Revoked`).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RevokedQuestion {}
-
-question!(RevokedQuestion, Revoked => Revocation);
-
-/// Which credentials of a user are revoked: what the user's object tells sessions (`ObjectQuestion::Revoke`), and whoever
-/// asks or reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Revocation {
-    /// Credentials that were issued earlier are revoked, in milliseconds since the Unix epoch.
-    pub credentials_valid_from: u64,
-}
-
-question!(Revocation, Revoke => Done);
 
 impl Revocation {
     /// Whether a credential is revoked. `issued_at` is absent for a key, which nothing but its removal revokes.

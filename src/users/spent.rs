@@ -15,22 +15,30 @@ pub const LEASE_LIFE_MS: u64 = 24 * 60 * 60 * 1000;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 const MINUTE_MS: u64 = 60 * 1000;
 
-/// The limits of a user, in tokens, and the size of a lease.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct Limits {
-    pub per_day: Option<u64>,
-    pub per_month: Option<u64>,
-    pub lease: u64,
-}
+question! {
+    /// The limits of a user, in tokens, and the size of a lease.
+    #[derive(Clone, Copy)]
+    pub struct Limits {
+        pub per_day: Option<u64>,
+        pub per_month: Option<u64>,
+        pub lease: u64,
+    }
 
-/// A lease that a session spends no more out of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct EndedLease {
-    pub id: u64,
-    /// The tokens that were spent; more than the lease had, where the last model call went beyond it.
-    pub used: u64,
+    /// A lease that a session spends no more out of.
+    #[derive(Clone, Copy)]
+    pub struct EndedLease {
+        pub id: u64,
+        /// The tokens that were spent; more than the lease had, where the last model call went beyond it.
+        pub used: u64,
+    }
+
+    /// A session asks for a lease (`ObjectQuestion::Lease`).
+    pub struct LeaseQuestion asks Lease => LeaseReply {
+        pub session_id: SessionId,
+        /// The session's lease before, where it had one.
+        pub ended: Option<EndedLease>,
+        pub limits: Limits,
+    }
 }
 
 impl EndedLease {
@@ -39,18 +47,6 @@ impl EndedLease {
         Self { id: lease.id, used: lease.used(total) }
     }
 }
-
-/// A session asks for a lease (`ObjectQuestion::Lease`).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct LeaseQuestion {
-    pub session_id: SessionId,
-    /// The session's lease before, where it had one.
-    pub ended: Option<EndedLease>,
-    pub limits: Limits,
-}
-
-question!(LeaseQuestion, Lease => LeaseReply);
 
 /// The reply to a [`LeaseQuestion`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

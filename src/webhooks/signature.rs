@@ -1,11 +1,9 @@
 //! The signature of a message (Standard Webhooks 1.0, *Signature scheme*): HMAC-SHA256 over id, time and body.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-use crate::encoding::{base64_of, canonical_base64};
+use crate::encoding::{base64_bytes, base64_of, canonical_base64};
 use crate::ports::Platform;
 
 /// What each secret begins with.
@@ -21,7 +19,7 @@ impl SigningKey {
     /// Reads `whsec_` and the base64 of 24 to 64 bytes; `None` for any other text.
     pub fn parse(secret: &str) -> Option<Self> {
         let text = secret.trim().strip_prefix(PREFIX)?;
-        let key = STANDARD.decode(canonical_base64(text.to_owned())?).ok()?;
+        let key = base64_bytes(&canonical_base64(text.to_owned())?)?;
         KEY_BYTES.contains(&key.len()).then_some(Self(key))
     }
 

@@ -3,9 +3,10 @@
 use aptix_edge::catalog::{Catalog, ConversationContext};
 use aptix_edge::composition::{
     Block, CallParameters, ComposedTurn, ModelRequest, OutputFormat, ToolList, TurnMaterial,
-    compose_request, compose_turn, prompt_cache_key, tool_outputs,
+    compose_request, compose_turn, tool_outputs,
 };
 use aptix_edge::contract::ToolOutcome;
+use aptix_edge::encoding::hashed_id;
 use aptix_edge::responses_api::for_replay;
 use bed::{Bed, http_error};
 use replay::{Bundle, rebuild};
@@ -42,7 +43,7 @@ fn a_first_call_holds_every_block_and_its_trace_names_each() {
             tools: Some(&tools),
             tool_choice: Some("ddr_document"),
             previous_response_id: None,
-            prompt_cache_key: Some(&prompt_cache_key("acme", None, "s1")),
+            prompt_cache_key: Some(hashed_id("acme", None, "s1")),
             safety_identifier: None,
             ..continued()
         },
@@ -110,7 +111,7 @@ fn parameters_follow_the_product_s_members_as_they_are_written_and_include_is_un
             previous_response_id: None,
             store: false,
             wants_reasoning: true,
-            prompt_cache_key: Some(&prompt_cache_key("acme", None, "s1")),
+            prompt_cache_key: Some(hashed_id("acme", None, "s1")),
             safety_identifier: None,
             compact_threshold: Some(200_000),
             parameters,

@@ -1,9 +1,10 @@
 //! The request bodies of the workspace endpoints: typed requests, or every violation at once.
 
 use aptix_edge::contract::{
-    ComparisonReading, Document, ListedDocuments, RagOperator, SearchRequest, parse_documents,
+    Document, ListedDocuments, RagOperator, SearchRequest, parse_comparison, parse_documents,
     parse_search,
 };
+use futures_util::FutureExt;
 use serde_json::{Value, json};
 
 use super::scope::scope;
@@ -26,8 +27,7 @@ fn documents(list: Value) -> Result<Vec<Document>, Vec<aptix_edge::contract::Fau
 }
 
 fn comparison_in(body: &str) -> Result<ListedDocuments, Vec<aptix_edge::contract::Fault>> {
-    let mut reading = ComparisonReading::of(body.as_bytes())?;
-    std::iter::repeat_with(|| reading.advance()).find_map(|read| read).unwrap()
+    parse_comparison(body.as_bytes(), async || ()).now_or_never().unwrap()
 }
 
 fn comparison(list: Value) -> Result<ListedDocuments, Vec<aptix_edge::contract::Fault>> {

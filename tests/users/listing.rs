@@ -389,7 +389,7 @@ fn registered_at_1() -> (UserIndex<SqliteDatabase>, Registration) {
 fn an_erasure_after_a_clock_was_set_back_bars_what_was_received_before_it() {
     let (index, _) = registered_at_1();
     let erased_at = |received_at: u64| {
-        index.bar_earlier(received_at, 0, received_at).unwrap();
+        index.bar_earlier(received_at, 0, received_at, None).unwrap();
         index.user().unwrap().unwrap().erased_at
     };
     assert_eq!(erased_at(3_600_000), 3_600_000);

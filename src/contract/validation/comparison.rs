@@ -28,53 +28,36 @@ request_object! {
 /// The bytes of the list that one step reads.
 const STEP_BYTES: usize = 64 * 1024;
 
-/// A body on its way to the documents that it lists.
-pub struct ComparisonReading<'b> {
-    /// The list's elements, JSON; `None` if `Documents` is no list.
-    elements: Option<Vec<&'b str>>,
-    /// The number of elements that have been read.
-    read: usize,
-    documents: ListedDocuments,
-    of_documents: Reader,
-    of_body: Reader,
-    /// The number of the body's faults that stand before the faults of its documents.
-    mark: usize,
-}
-
-impl<'b> ComparisonReading<'b> {
-    /// Finds the documents in a body. None of them has been read yet.
-    pub fn of(body: &'b [u8]) -> Result<Self, Vec<Fault>> {
-        let body = object_text(body)?;
-        let (mut elements, mut mark) = (None, 0);
-        let mut of_body = Reader::default();
-        BODY.read(Node::root(body), &mut of_body, |_, node, reader| {
-            let most = limits::COMPARED_DOCUMENTS;
-            elements = reader.full_list(most, "document", |_, node| Some(node.json), node);
-            mark = reader.mark();
-        });
-        let (documents, of_documents) = Default::default();
-        Ok(Self { elements, read: 0, documents, of_documents, of_body, mark })
-    }
-
-    /// Reads on, and returns the documents or all faults when the end is reached.
-    pub fn advance(&mut self) -> Option<Result<ListedDocuments, Vec<Fault>>> {
-        let mut bytes = 0;
-        let elements = self.elements.as_deref().unwrap_or_default();
-        while let Some(json) = elements.get(self.read) {
-            if bytes > STEP_BYTES {
-                return None;
-            }
-            bytes += json.len();
-            let list = Place::Member(&Place::Root, "Documents");
-            let node = Node { json, place: Place::Element(&list, self.read) };
-            read_document(node, &mut self.documents, &mut self.of_documents);
-            self.read += 1;
+/// Reads the documents in a body. `pause` stands before each step.
+///
+/// # Errors
+/// Everything that is wrong with the body.
+pub async fn parse_comparison(
+    body: &[u8],
+    mut pause: impl AsyncFnMut(),
+) -> Result<ListedDocuments, Vec<Fault>> {
+    let (mut elements, mut mark) = (None, 0);
+    let mut reader = Reader::default();
+    BODY.read(Node::root(object_text(body)?), &mut reader, |_, node, reader| {
+        let most = limits::COMPARED_DOCUMENTS;
+        elements = reader.full_list(most, "document", |_, node| Some(node.json), node);
+        // The faults of the documents stand before those of members that follow the list.
+        mark = reader.mark();
+    });
+    let (mut documents, mut of_documents) = (ListedDocuments::new(), Reader::default());
+    let list = Place::Member(&Place::Root, "Documents");
+    let mut left = 0;
+    for (at, json) in elements.iter().flatten().copied().enumerate() {
+        if left == 0 {
+            pause().await;
+            left = STEP_BYTES;
         }
-        let mut reader = std::mem::take(&mut self.of_body);
-        reader.insert(self.mark, std::mem::take(&mut self.of_documents));
-        let documents = std::mem::take(&mut self.documents);
-        Some(reader.settle(self.elements.take().map(|_| documents)))
+        left = left.saturating_sub(json.len());
+        let node = Node { json, place: Place::Element(&list, at) };
+        read_document(node, &mut documents, &mut of_documents);
     }
+    reader.insert(mark, of_documents);
+    reader.settle(elements.map(|_| documents))
 }
 
 fn read_document(node: Node<'_, '_>, documents: &mut ListedDocuments, reader: &mut Reader) {

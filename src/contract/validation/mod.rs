@@ -29,7 +29,7 @@ mod user_turn;
 mod values;
 
 pub use body::object_text;
-pub use comparison::{ComparisonReading, ListedDocuments};
+pub use comparison::{ListedDocuments, parse_comparison};
 pub use documents::{Document, Properties, parse_documents};
 pub use execute_request::{ExecuteRequest, MemberOrder, parse, parse_object, peek_session_id};
 pub use fork::parse_fork;

@@ -38,16 +38,7 @@ pub(super) fn addressee(
         (Route::Workspace(id, _), _) => {
             (ObjectClass::Workspace, Some(caller.workspace_name(id)), Subject::Workspace(id))
         }
-        (
-            Route::Playground
-            | Route::Health
-            | Route::Errors
-            | Route::OpenApi
-            | Route::Tickets
-            | Route::File(_)
-            | Route::Execute,
-            _,
-        ) => return Err(Fault::internal("No object is asked.").into()),
+        _ => return Err(Fault::internal("No object is asked.").into()),
     };
     // A key that may act for users needs a name, and no other right.
     if name.is_none() && caller.may_act() {

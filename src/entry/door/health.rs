@@ -1,29 +1,25 @@
 //! `GET /health`: that the service is up, which build it is, and the forms in which its objects store.
 
-use serde::Serialize;
-
-use crate::contract::COMMIT;
+use crate::contract::{COMMIT, shown};
 use crate::persistence::SESSION_FORM;
 use crate::retrieval::WORKSPACE_FORM;
 use crate::users::USER_FORM;
 
-/// The result of `GET /health`.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct Health {
-    status: &'static str,
-    version: &'static str,
-    commit: Option<&'static str>,
-    forms: Forms,
-}
+shown! {
+    /// The result of `GET /health`.
+    pub(super) struct Health {
+        status: &'static str,
+        version: &'static str,
+        commit: Option<&'static str>,
+        forms: Forms,
+    }
 
-/// The numbers of the stored forms, by what they store.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Forms {
-    session: usize,
-    workspace: usize,
-    user: usize,
+    /// The numbers of the stored forms, by what they store.
+    struct Forms {
+        session: usize,
+        workspace: usize,
+        user: usize,
+    }
 }
 
 impl Health {

@@ -6,6 +6,7 @@
 
 use serde_json::json;
 
+use super::detached::AcceptedTurn;
 use super::erasure_memory::Received;
 use super::registration::not_registered;
 use super::session_host::{SessionHost, find_session, find_turn};
@@ -64,6 +65,8 @@ pub(super) struct Submission {
     pub(super) incarnation: Option<u64>,
     /// The client asks for progress events.
     pub(super) progress: bool,
+    /// What a client gets that does not wait for the outcome.
+    pub(super) accepted: Option<AcceptedTurn>,
 }
 
 /// The admission of one submission to its session.

@@ -3,22 +3,20 @@
 //!
 //! Delivery alone depends on the header: it is no part of what makes two submissions the same.
 
-use serde::Serialize;
-
-use crate::contract::{ExecuteRequest, SessionId, TurnId, TurnStatus};
+use crate::contract::{ExecuteRequest, SessionId, TurnId, TurnStatus, shown};
 use crate::entry::request::RequestHead;
 use crate::entry::response::Response;
 
 const RESPOND_ASYNC: &str = "respond-async";
 
-/// The `Result` of the 202.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct AcceptedTurn {
-    session_id: SessionId,
-    turn_id: TurnId,
-    /// Always `running`.
-    status: TurnStatus,
+shown! {
+    /// The `Result` of the 202.
+    pub(super) struct AcceptedTurn {
+        session_id: SessionId,
+        turn_id: TurnId,
+        /// Always `running`.
+        status: TurnStatus,
+    }
 }
 
 impl AcceptedTurn {

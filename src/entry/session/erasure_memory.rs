@@ -14,7 +14,7 @@ use crate::users::MOST_SKEW_MS;
 pub(super) struct ErasureMemory {
     generation: Cell<Generation>,
     /// The receipt after the latest deletions at the model service.
-    receipt: RefCell<Option<ErasureReceipt>>,
+    pub(super) receipt: RefCell<Option<ErasureReceipt>>,
     /// Registrations up to this one begin no session any more; 0 for none.
     void_incarnation: Cell<u64>,
     /// Held while files and rows are erased: an erasure that ended later than another one would delete the files of the
@@ -70,16 +70,6 @@ impl ErasureMemory {
         let present = self.generation.get();
         let erased_at = present.erased_at.max(received_at);
         self.generation.set(Generation { erased_at, ..present });
-    }
-
-    /// The receipt after the latest deletions at the model service.
-    pub(super) fn receipt(&self) -> Option<ErasureReceipt> {
-        self.receipt.borrow().clone()
-    }
-
-    /// Notes the receipt after deletions at the model service.
-    pub(super) fn keep_receipt(&self, receipt: ErasureReceipt) {
-        self.receipt.replace(Some(receipt));
     }
 
     /// Makes incarnations of the session void, up to that one: the user's object forgets them.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::exported_catalog::ExportedCatalog;
 use crate::contract::{ErrorCode, Fault, InvokeResult, Result};
 use crate::entry::request_context::RequestContext;
-use crate::persistence::{CallPlace, EntryPlaces, EntrySeq, Session, SessionStore};
+use crate::persistence::{EntryPlaces, EntrySeq, Session, SessionStore};
 use crate::ports::Database;
 
 /// The length at which a piece of a turn ends, in bytes.
@@ -45,7 +45,7 @@ enum TurnPart {
     /// JSON, read together with the turn: it gets a number when another one follows.
     LatestSubmission(String),
     Entry(EntrySeq),
-    Call(CallPlace),
+    Call((u32, u32)),
 }
 
 /// The parts behind the session's members, in their order.
@@ -149,7 +149,7 @@ impl<D: Database> Export<D> {
                 }
                 TurnPart::LatestSubmission(submission) => submission,
                 TurnPart::Entry(entry) => json(&self.store.exported_entry(entry)?)?,
-                TurnPart::Call(place) => json(&self.store.call_at(place)?)?,
+                TurnPart::Call(place) => json(&self.store.call_at(self.sent, place)?)?,
             };
             piece.push_str(&item);
             if !matches!(self.rest.front(), None | Some(TurnPart::Words(_))) {

@@ -16,9 +16,9 @@ use crate::reasoner::{Connections, Interruption};
 pub(super) struct Running {
     live: RefCell<Option<LiveTurn>>,
     /// The number of turns that have begun to run in this instance.
-    begun: Cell<u64>,
+    pub(super) begun: Cell<u64>,
     /// The connections to MCP servers that one turn leaves to the next.
-    connections: Rc<Connections>,
+    pub(super) connections: Rc<Connections>,
 }
 
 /// A turn that runs in this instance.
@@ -63,21 +63,11 @@ impl Running {
         self.live().filter(|live| live.ordinal == turn.ordinal)
     }
 
-    /// The number of turns that have begun to run in this instance.
-    pub(super) fn begun(&self) -> u64 {
-        self.begun.get()
-    }
-
     /// Aborts the running turn, and each turn that begins when another one ends.
     pub(super) async fn stop(&self) {
         while let Some(live) = self.live() {
             live.cancel().await;
         }
-    }
-
-    /// The connections to MCP servers that one turn leaves to the next.
-    pub(super) fn connections(&self) -> Rc<Connections> {
-        Rc::clone(&self.connections)
     }
 
     /// Notes that a turn begins to run. The registration aborts it.

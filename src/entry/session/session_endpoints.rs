@@ -37,8 +37,6 @@ use crate::users::Ending;
 /// What an endpoint of a session replies with.
 enum Reply<P, D> {
     Turn(Delivery),
-    /// Its client does not wait for it.
-    Detached(Delivery, AcceptedTurn),
     Made(Response<SessionStream<P, D>>),
 }
 
@@ -68,7 +66,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let reply = match route {
             Route::Execute => {
                 let (request, order, bytes) = self.read(body, durations, &mut since).await?;
-                let accepted = AcceptedTurn::of(head, &request);
                 self.yield_if_long(bytes).await;
                 let fingerprint = fingerprint(&request);
                 self.yield_if_long(bytes).await;
@@ -88,14 +85,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                     incarnation: registered?,
                     received: Received { generation, at_ms },
                     progress,
+                    accepted: AcceptedTurn::of(head, &request),
                     request,
                 };
                 let delivery = self.execute(&context, submission);
-                let reply = |delivery| match accepted {
-                    None => Reply::Turn(delivery),
-                    Some(turn) => Reply::Detached(delivery, turn),
-                };
-                delivery.map(reply).map_err(|faults| order.sorted(faults))
+                delivery.map(Reply::Turn).map_err(|faults| order.sorted(faults))
             }
             Route::Turn(session, turn, TurnRoute::Steer) => {
                 let steer = ReceivedSteer { session, turn, caller, generation };
@@ -119,28 +113,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             _ => Err(answered_elsewhere().into()),
         };
         durations.session = self.lap(&mut since);
-        Ok(self.response_of(&context, head, reply?, durations).await)
-    }
-
-    async fn response_of(
-        &self,
-        context: &RequestContext,
-        head: &RequestHead<'_>,
-        reply: Reply<P, D>,
-        durations: &mut Durations,
-    ) -> Response<SessionStream<P, D>> {
-        match reply {
-            Reply::Turn(delivery) => self.deliver(context, head, delivery, durations).await,
-            Reply::Detached(delivery, turn) if delivery.runs => {
-                self.platform.durable().await;
-                turn.response()
-            }
-            Reply::Detached(mut ended, _) => {
-                ended.streaming = false;
-                self.deliver(context, head, ended, durations).await
-            }
+        Ok(match reply? {
+            Reply::Turn(delivery) => self.deliver(&context, head, delivery, durations).await,
             Reply::Made(response) => response,
-        }
+        })
     }
 
     /// A submission, the order of its members, and its length in bytes.
@@ -239,7 +215,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         }
     }
 
-    /// A stream begins at once; a JSON response waits for the end of the submission.
+    /// A stream begins at once; a JSON response waits for the end of the submission, unless the client does not.
     async fn deliver(
         &self,
         context: &RequestContext,
@@ -247,6 +223,10 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         delivery: Delivery,
         durations: &mut Durations,
     ) -> Response<SessionStream<P, D>> {
+        if let Some(turn) = &delivery.detached {
+            self.platform.durable().await;
+            return turn.response();
+        }
         let response = if delivery.streaming {
             let last_event_id = head.header("Last-Event-ID");
             if last_event_id.as_deref() == Some(END) && head.method == "GET" {

@@ -68,7 +68,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
                 let receipt = self.store.erase(&session, files, at_services, now)?;
                 self.erasures.stored();
                 // No turn after the erasure uses them.
-                self.running.connections().take();
+                self.running.connections.take();
                 receipt
             }
             None => self.store.receipt()?.ok_or_else(|| no_session(session_id))?,
@@ -86,7 +86,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         self.attempt_now(context, TaskKind::Deletion).await?;
         self.tasks.idle(TaskKind::Cancel).await;
         // Where the attempt, or that of another request or of the alarm, has ended the erasure, its receipt is the last one.
-        let settled = if had_open { self.erasures.receipt() } else { None };
+        let settled = self.erasures.receipt.borrow().clone().filter(|_| had_open);
         let receipt = self.store.receipt()?.or(settled).unwrap_or(receipt);
         self.log_erased(context, &receipt);
         Ok(receipt)
@@ -171,11 +171,11 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         let mut erased = 0;
         while self.session_of(life)?.is_some() {
             self.running.stop().await;
-            let begun = self.running.begun();
+            let begun = self.running.begun.get();
             self.give_lease_back().await?;
             let folder = FileId::folder(&self.platform.object_id());
             erased += self.files_erased(&folder).await?;
-            if self.running.begun() == begun {
+            if self.running.begun.get() == begun {
                 break;
             }
         }

@@ -215,7 +215,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             store: Rc::clone(&self.store),
             catalog,
             deployment: Rc::clone(&context.deployment),
-            connections: self.running.connections(),
+            connections: Rc::clone(&self.running.connections),
             resting: Rc::clone(&context.resting),
             interruption: Rc::clone(&live.interruption),
             start_tasks,

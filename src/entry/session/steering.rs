@@ -2,13 +2,11 @@
 //!
 //! It decides and stores; the reasoner puts the steer into the conversation at the next boundary.
 
-use serde::Serialize;
-
 use super::erasure_memory::{Generation, Received, was_erased};
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::{
     ErrorCode, Fault, Progress, Result, SessionId, SteerId, SteerRequest, SteerState, SteerStep,
-    TurnId, TurnStatus, parse_steer, steer_fingerprint,
+    TurnId, TurnStatus, parse_steer, shown, steer_fingerprint,
 };
 use crate::entry::request::{ArrivingBody, RequestHead, received_at};
 use crate::entry::request_context::RequestContext;
@@ -29,14 +27,14 @@ pub(super) struct ReceivedSteer {
     pub(super) generation: Generation,
 }
 
-/// A steer that was accepted, now or before.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct SteerResult {
-    session_id: SessionId,
-    turn_id: TurnId,
-    steer_id: SteerId,
-    state: SteerState,
+shown! {
+    /// A steer that was accepted, now or before.
+    struct SteerResult {
+        session_id: SessionId,
+        turn_id: TurnId,
+        steer_id: SteerId,
+        state: SteerState,
+    }
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {

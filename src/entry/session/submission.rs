@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::admission::{Admission, Admitted, Submission};
+use super::detached::AcceptedTurn;
 use super::erasure_memory::was_erased;
 use super::session_host::{SessionHost, find_session, find_turn};
 use crate::contract::event_frames::END;
@@ -27,8 +28,8 @@ pub(super) struct Delivery {
     pub(super) streaming: bool,
     /// The outcome was stored before this request.
     pub(super) replayed: bool,
-    /// The submission runs, so its outcome is still to come.
-    pub(super) runs: bool,
+    /// What the client gets at once: the submission runs, and the client does not wait for its outcome.
+    pub(super) detached: Option<AcceptedTurn>,
     /// The client asks for progress events.
     progress: bool,
     /// No client has seen text of this turn: a position can only belong to another turn.
@@ -60,7 +61,7 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
     pub(super) fn execute(
         &self,
         context: &RequestContext,
-        submission: Submission,
+        mut submission: Submission,
     ) -> Result<Delivery, Vec<Fault>> {
         let incarnation = submission.incarnation;
         let is_void = incarnation.is_some_and(|number| self.erasures.is_void(number));
@@ -80,28 +81,26 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             ExecuteRequest::UserTurn(turn) => turn.streaming,
             ExecuteRequest::ToolContinuation(_) => admitted.turn().progress.streaming,
         };
+        let accepted = submission.accepted.take();
+        // Who does not wait gets no stream of what has ended.
+        let streaming = streaming && accepted.is_none();
         let (is_long, progress) = (submission.is_long, submission.progress);
         // The request can be long, and the turn runs without it.
         drop(submission);
-        let is_first_run = match &admitted {
-            // A pending response shows its text again from the beginning, and in the same segment.
+        let (text, replayed, detached, is_first_run) = match admitted {
             Admitted::Run(started) => {
-                let progress = &started.turn.progress;
-                progress.next_segment == 0 && progress.pending.is_none()
+                let turn = &started.turn.progress;
+                // A pending response shows its text again from the beginning, and in the same segment.
+                let is_first_run = turn.next_segment == 0 && turn.pending.is_none();
+                let text = self.run(context, started, is_long, context.request_id.clone())?;
+                (text, false, accepted, is_first_run)
             }
-            Admitted::Attach(_) | Admitted::Replay(..) => false,
-        };
-        let runs = matches!(admitted, Admitted::Run(_) | Admitted::Attach(_));
-        let (text, replayed) = match admitted {
-            Admitted::Run(started) => {
-                (self.run(context, started, is_long, context.request_id.clone())?, false)
-            }
-            Admitted::Attach(turn) => (self.attach(context, &turn)?, false),
+            Admitted::Attach(turn) => (self.attach(context, &turn)?, false, accepted, false),
             Admitted::Replay(turn, outcome) => {
-                (Rc::new(ended_text(outcome)?), given_up != Some(turn.ordinal))
+                (Rc::new(ended_text(outcome)?), given_up != Some(turn.ordinal), None, false)
             }
         };
-        Ok(Delivery { text, streaming, replayed, runs, progress, is_first_run })
+        Ok(Delivery { text, streaming, replayed, detached, progress, is_first_run })
     }
 
     /// The fingerprints that a request would have had before a fork, where its turn was copied: in the sessions to which
@@ -160,8 +159,8 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             None => (self.attach(context, turn)?, false),
             Some(outcome) => (Rc::new(ended_text(outcome)?), true),
         };
-        let (streaming, runs, is_first_run) = (true, !replayed, false);
-        Ok(Delivery { text, streaming, replayed, runs, progress, is_first_run })
+        let (streaming, detached, is_first_run) = (true, None, false);
+        Ok(Delivery { text, streaming, replayed, detached, progress, is_first_run })
     }
 
     /// Aborts a turn (`POST …/cancel`) and returns session and turn as they are afterwards. A turn that

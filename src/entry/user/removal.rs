@@ -9,8 +9,7 @@ use crate::identity::Providers;
 use crate::persistence::ErasureReceipt;
 use crate::ports::{Database, Platform};
 use crate::users::{
-    Collection, Done, Ending, EraseQuestion, EraseReply, Forgetting, IndexedSession,
-    LONGEST_CREDENTIAL_MS, ListingState,
+    Collection, Done, Ending, EraseQuestion, EraseReply, Forgetting, IndexedSession, ListingState,
 };
 
 /// The sessions that one ring of the alarm asks. The runtime limits the requests of an invocation.
@@ -204,7 +203,6 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         let longest_token_ms = longest_token_ms(platform).ok();
         match self.index.forget(longest_token_ms, platform.now_ms())? {
             Forgetting::Kept => Ok(()),
-            Forgetting::KeptUntilKnown => self.alarm.set_in(platform, LONGEST_CREDENTIAL_MS),
             Forgetting::KeptUntil(at_ms) => self.alarm.set_by(platform, at_ms),
             Forgetting::Forgotten => {
                 self.alarm.forget();

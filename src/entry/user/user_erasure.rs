@@ -95,7 +95,7 @@ impl<P: Platform, D: Database> UserHost<P, D> {
     pub(super) async fn revoke(&self, user: &UserId) -> Result<InvokeResult> {
         let platform = self.platform.as_ref();
         let credentials_valid_from = next_second(platform.now_ms());
-        self.index.bar_earlier(0, credentials_valid_from, platform.now_ms())?;
+        self.index.bar_earlier(0, credentials_valid_from, platform.now_ms(), None)?;
         let sessions = self.index.all()?;
         let told = Revocation { credentials_valid_from };
         let tell =
@@ -127,10 +127,11 @@ impl<P: Platform, D: Database> UserHost<P, D> {
         if !is_under_way && !self.index.all()?.is_empty() {
             self.removals.note(false);
             self.set_for_pass()?;
-            self.index.begin_erasure(received_at, credentials_valid_from, now)?;
+            let begun = UserErasure { started_at: now, ..UserErasure::default() };
+            self.index.bar_earlier(received_at, credentials_valid_from, now, Some(&begun))?;
         } else if erasure.is_none() {
             // A submission or a ticket of the user may be on its way.
-            self.index.bar_earlier(received_at, credentials_valid_from, now)?;
+            self.index.bar_earlier(received_at, credentials_valid_from, now, None)?;
             self.end_removals().await?;
             self.wait_until(credentials_valid_from).await;
             return Err(no_user());

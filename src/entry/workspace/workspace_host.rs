@@ -8,7 +8,7 @@ use super::embedded_index::EmbeddedIndex;
 use super::removal::Removal;
 use crate::catalog::{DEFAULT_CONTEXT, RetrievalSource};
 use crate::contract::{
-    ComparisonReading, ErrorCode, Fault, InvokeResult, Result, SearchRequest, Warning, limits,
+    ErrorCode, Fault, InvokeResult, Result, SearchRequest, Warning, limits, parse_comparison,
     parse_documents, parse_search,
 };
 use crate::entry::endpoints::Found;
@@ -144,13 +144,7 @@ impl<P: Platform, D: Database> WorkspaceHost<P, D> {
         body: &[u8],
     ) -> Result<InvokeResult, Vec<Fault>> {
         budget.spend(BYTE_WORK.times(body.len())).await;
-        let mut reading = ComparisonReading::of(body)?;
-        let listed = loop {
-            budget.spend(READING_WORK).await;
-            if let Some(read) = reading.advance() {
-                break read?;
-            }
-        };
+        let listed = parse_comparison(body, async || budget.spend(READING_WORK).await).await?;
         let comparison = self.index.chunks().compare(budget, &listed).await?;
         let message =
             "There are more extra documents than those listed. Remove these, and compare again.";

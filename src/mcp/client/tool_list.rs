@@ -11,7 +11,7 @@ use super::failure::McpFailure;
 use super::message::{RpcRequest, number, string_member};
 use super::parameter_headers::parameter_headers;
 use crate::catalog::HttpService;
-use crate::json::{Node, first_member, for_each_element, repeats_a_member};
+use crate::json::{Node, first_member, for_each_element, nests_deeper_than, repeats_a_member};
 use crate::outbound::{ServiceFailure, in_time};
 use crate::ports::Platform;
 
@@ -30,7 +30,7 @@ const TOO_LONG: &str = "its description and schema are too long";
 /// The longest name of a tool, in bytes.
 const NAME_BYTES: usize = 256;
 
-/// How deep a schema may nest, as JSON, and the most objects in it.
+/// How deep a schema may nest, as JSON, and the most objects in it, by their braces.
 const SCHEMA_DEPTH: usize = 64;
 const SCHEMA_OBJECTS: usize = 5_000;
 
@@ -169,7 +169,8 @@ fn input_schema(tool: &str) -> Result<Box<RawValue>, &'static str> {
     if schema.len() > DEFINITION_BYTES {
         return Err(TOO_LONG);
     }
-    if !is_bounded(schema) {
+    let is_large = schema.matches('{').count() > SCHEMA_OBJECTS;
+    if is_large || nests_deeper_than(schema, SCHEMA_DEPTH) {
         return Err("its input schema is too deep or too large");
     }
     // A turn offers what is made of its tree, which holds neither.
@@ -183,25 +184,4 @@ fn input_schema(tool: &str) -> Result<Box<RawValue>, &'static str> {
         return Err("its input schema marks headers in a way that is not permitted");
     }
     RawValue::from_string(schema.to_owned()).map_err(|_| "its input schema is not JSON")
-}
-
-/// Whether a schema, which is well-formed JSON, is within its bounds.
-fn is_bounded(schema: &str) -> bool {
-    let (mut depth, mut deepest, mut objects) = (0_usize, 0, 0);
-    let (mut in_string, mut is_escaped) = (false, false);
-    for byte in schema.bytes() {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                deepest = deepest.max(depth);
-                objects += usize::from(byte == b'{');
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    deepest <= SCHEMA_DEPTH && objects <= SCHEMA_OBJECTS
 }

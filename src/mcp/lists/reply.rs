@@ -6,28 +6,24 @@ use serde_json::value::RawValue;
 use crate::mcp::client::{ListedTool, ProtocolEra};
 use crate::object::question;
 
-/// A session asks for a server's tools (`ObjectQuestion::Tools`).
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct ToolListQuestion {
-    /// The server's key in the catalog.
-    pub server: String,
-}
+question! {
+    /// A session asks for a server's tools (`ObjectQuestion::Tools`).
+    pub struct ToolListQuestion asks Tools => ToolListReply {
+        /// The server's key in the catalog.
+        pub server: String,
+    }
 
-question!(ToolListQuestion, Tools => ToolListReply);
-
-/// A server's tools, as its object knows them.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub struct ToolListReply {
-    /// The fingerprint of the server's definition in the catalog that the object has read.
-    pub server: String,
-    /// For how long this reply holds, in milliseconds.
-    pub fresh_ms: u64,
-    /// Whether the server has failed since it gave the list.
-    pub is_stale: bool,
-    /// A [`StoredToolList`]. Absent when the server has failed and there is no earlier list.
-    pub list: Option<Box<RawValue>>,
+    /// A server's tools, as its object knows them.
+    pub struct ToolListReply {
+        /// The fingerprint of the server's definition in the catalog that the object has read.
+        pub server: String,
+        /// For how long this reply holds, in milliseconds.
+        pub fresh_ms: u64,
+        /// Whether the server has failed since it gave the list.
+        pub is_stale: bool,
+        /// A [`StoredToolList`]. Absent when the server has failed and there is no earlier list.
+        pub list: Option<Box<RawValue>>,
+    }
 }
 
 /// A server's tools in their stored form.

@@ -203,23 +203,11 @@ impl<D: Database> SessionStore<D> {
     /// A text that changes with the rows of the turns up to an ordinal: a failed turn may be repeated, and a later turn
     /// closes open calls, puts waiting steers into the conversation, and has entries left out.
     fn version_of_rows(&self, session: &Session, turns: u64) -> Result<String> {
-        let of_turns =
-            "SELECT COUNT(*) AS turns, SUM(attempts) AS attempts, MAX(updated_at) AS changed
-             FROM turns WHERE ordinal <= ?";
-        let of_entries = "SELECT COUNT(*) AS entries, SUM(entry_state = 'withheld') AS withheld,
-                SUM(entry_state = 'forgotten') AS forgotten
-             FROM conversation WHERE turn <= ?";
-        let mut version = format!("{}", session.open_calls.is_some());
-        for (statement, columns) in [
-            (of_turns, ["turns", "attempts", "changed"]),
-            (of_entries, ["entries", "withheld", "forgotten"]),
-        ] {
-            let row = self.database.first(statement, &[turns.into()])?;
-            for column in columns {
-                let number = row.as_ref().map(|row| row.get::<Option<u64>>(column)).transpose()?;
-                version.push_str(&format!(" {}", number.flatten().unwrap_or(0)));
-            }
-        }
-        Ok(version)
+        let statement = "SELECT COUNT(*) || ' ' || IFNULL(SUM(attempts), 0) || ' ' || IFNULL(MAX(updated_at), 0)
+             || ' ' || (SELECT COUNT(*) || ' ' || IFNULL(SUM(entry_state = 'withheld'), 0) || ' ' ||
+                IFNULL(SUM(entry_state = 'forgotten'), 0) FROM conversation WHERE turn <= ?1) AS numbers
+             FROM turns WHERE ordinal <= ?1";
+        let numbers = self.database.text(statement, &[turns.into()], "numbers")?;
+        Ok(format!("{} {}", session.open_calls.is_some(), numbers.unwrap_or_else(String::new)))
     }
 }

@@ -9,7 +9,7 @@ mod summary;
 
 use plan::{Layout, next_window};
 pub(super) use plan::{REDUCTIONS, Reduction};
-use summary::{Summary, SummaryLengths};
+use summary::Summary;
 
 use futures_util::FutureExt;
 use serde_json::value::RawValue;
@@ -17,9 +17,7 @@ use serde_json::value::RawValue;
 use super::model_call::{BYTES_PER_TOKEN, Input, tokens};
 use super::running_turn::{Reasoner, RunningTurn};
 use crate::catalog::CompactionBy;
-use crate::composition::{
-    SummaryMessage, compose_summary_message, estimated_bytes, shows_solution_context,
-};
+use crate::composition::{compose_summary_message, estimated_bytes, shows_solution_context};
 use crate::contract::{Progress, Result, UserWarning};
 use crate::persistence::{
     CompactionReason, CompactionRecord, Entry, EntryKind, EntrySeq, TurnProgress, Window,
@@ -128,8 +126,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             let leaving = self.leaving(&window, &next)?;
             let turns = leaving.iter().filter(|entry| entry.kind == EntryKind::User).count() as u64;
             if reduction.summarises() && room > WORTH_A_SUMMARY {
-                let lengths = SummaryLengths { piece: bytes / 2, most: room / 2 };
-                summary = self.summarise(running, &window, &leaving, lengths).await?;
+                let (piece, most) = (bytes / 2, room / 2);
+                summary = self.summarise(running, &window, &leaving, piece, most).await?;
             }
             match &summary.text {
                 Some(_) => {
@@ -142,11 +140,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 None if next.turns_summarised > 0 => self.summary_of(&window)?,
                 Some(_) | None => None,
             };
-            message = compose_summary_message(SummaryMessage {
-                summary: summary.text.as_deref().or(earlier.as_deref()),
-                turns_left_out: next.turns_left_out,
-                solution_context: context.as_deref(),
-            })?;
+            let said = summary.text.as_deref().or(earlier.as_deref());
+            message = compose_summary_message(said, next.turns_left_out, context.as_deref())?;
             next.summary_message = None;
         }
         // The next turn shows the solution context again, where only the summary message did.

@@ -39,15 +39,6 @@ pub(super) struct Summary {
     pub(super) usage: Option<Usage>,
 }
 
-/// How long a summary and its calls may be, in bytes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct SummaryLengths {
-    /// What one call may read of the record.
-    pub(super) piece: usize,
-    /// The longest summary that is of use.
-    pub(super) most: usize,
-}
-
 /// What a call for a summary gave.
 enum SummaryReply {
     Text(String),
@@ -57,13 +48,15 @@ enum SummaryReply {
 }
 
 impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
-    /// Has the model summarise these entries together with the summary of the window.
+    /// Has the model summarise these entries together with the summary of the window. In bytes, `piece` is what one call may
+    /// read of the record, and `most` the longest summary that is of use.
     pub(super) async fn summarise(
         &self,
         running: &mut RunningTurn<'_>,
         window: &Window,
         entries: &[Entry],
-        SummaryLengths { piece, most }: SummaryLengths,
+        piece: usize,
+        most: usize,
     ) -> Result<Summary> {
         let mut summary = Summary::default();
         let mut piece = piece.clamp(*PIECE_BYTES.start(), *PIECE_BYTES.end());
@@ -119,7 +112,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             let request = ModelRequest {
                 model: self.model(running),
                 instructions: running.agent.compaction.prompt.as_deref().unwrap_or(SUMMARY_PROMPT),
-                safety_identifier: running.safety_identifier(),
+                safety_identifier: self.safety_identifier(running),
                 own_item: Some(item),
                 ..ModelRequest::default()
             };

@@ -43,25 +43,16 @@ struct Pace {
     unanswered: usize,
 }
 
-/// The next request for a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Step {
-    wait_ms: u64,
-    polls: bool,
-    /// A watcher is told of it.
-    is_news: bool,
-}
-
 impl Pace {
-    /// What follows a reading that gave no output: `None` where nothing does. `asked_ms` is the wait for which the
-    /// service asks.
+    /// The wait after a reading that gave no output, in milliseconds, and whether a watcher is told of it; `None` where
+    /// nothing follows. `asked_ms` is the wait for which the service asks.
     fn next(
         &mut self,
         reading: Reading,
         stream: &ResponseStream,
         age_ms: u64,
         asked_ms: Option<u64>,
-    ) -> Option<Step> {
+    ) -> Option<(u64, bool)> {
         let newest = stream.newest_event();
         let is_fruitless = newest == self.newest;
         if !is_fruitless {
@@ -90,8 +81,7 @@ impl Pace {
         // A service in trouble that asks for a moment each time would have used up all requests in one.
         let wait_ms = wait_ms.max(asked_ms.unwrap_or(0));
         let goes_on = wait_ms <= MAX_RETRY_AFTER_MS && self.unanswered < UNANSWERED_POLLS;
-        let step = Step { wait_ms, polls: self.polls, is_news: !self.polls || began_to_poll };
-        goes_on.then_some(step)
+        goes_on.then_some((wait_ms, !self.polls || began_to_poll))
     }
 }
 
@@ -112,20 +102,19 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             };
             let (reading, age_ms) = (failure.of_reading(), self.since(created_at));
             let asked_ms = failure.retry_after_ms();
-            let step = pace.next(reading, stream, age_ms, asked_ms);
-            let Some(mut step) = step else { return ending };
+            let next = pace.next(reading, stream, age_ms, asked_ms);
+            let Some((mut after_ms, is_news)) = next else { return ending };
             if asked_ms.is_some() {
-                step.wait_ms = spread_ms(step.wait_ms, platform.random());
+                after_ms = spread_ms(after_ms, platform.random());
             }
-            if step.is_news {
+            if is_news {
                 let resumed = Some(self.count_resumption());
-                let after_ms = step.wait_ms;
                 let retry = Progress::Retry { after_ms, resumed, fallback: false };
                 self.show_activity(recorder.running, retry);
             }
-            platform.sleep(step.wait_ms).await;
+            platform.sleep(after_ms).await;
             self.hold_if_stopped().await;
-            ending = read_response(platform, endpoint, &id, step.polls, stream, recorder).await;
+            ending = read_response(platform, endpoint, &id, pace.polls, stream, recorder).await;
         }
     }
 

@@ -5,8 +5,9 @@ use super::conversation_input::Input;
 use super::exchange::{Exchange, ModelCall};
 use super::live_segment::LiveSegment;
 use crate::catalog::{Compaction, CompactionBy};
-use crate::composition::{CallParameters, ModelRequest};
-use crate::contract::Result;
+use crate::composition::{CallParameters, ModelRequest, safety_identifier};
+use crate::contract::{Result, UserId};
+use crate::encoding::hashed_id;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
@@ -95,8 +96,8 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             store: running.is_chained(),
             background: running.asks_background(),
             wants_reasoning: running.wants_reasoning(),
-            prompt_cache_key: running.prompt_cache_key(),
-            safety_identifier: running.safety_identifier(),
+            prompt_cache_key: self.prompt_cache_key(running),
+            safety_identifier: self.safety_identifier(running),
             compact_threshold: match running.agent.compaction {
                 Compaction { by: CompactionBy::Service, threshold, .. } => threshold,
                 _ => None,
@@ -104,5 +105,19 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             parameters: self.parameters(running),
             own_item: None,
         }
+    }
+
+    /// The key under which the service caches a session's prompts, the same for all calls of the session; `None` where
+    /// the service wants none.
+    fn prompt_cache_key(&self, running: &RunningTurn<'_>) -> Option<String> {
+        let tenant = self.platform.tenant().filter(|_| running.service().prompt_cache_key)?;
+        let user = self.platform.user().map(UserId::as_str);
+        Some(hashed_id(tenant, user, running.session.session_id.as_str()))
+    }
+
+    /// What names the user to the service; `None` where the service wants none, and in a session of the tenant's own.
+    pub(crate) fn safety_identifier(&self, running: &RunningTurn<'_>) -> Option<String> {
+        let user = self.platform.user().filter(|_| running.service().safety_identifier)?;
+        Some(safety_identifier(self.platform.tenant()?, user.as_str()))
     }
 }

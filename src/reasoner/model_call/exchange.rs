@@ -54,12 +54,14 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         keep_to_budget(running, self.uncounted_tokens())?;
         let ModelCall { request, input, live } = call;
         let Some(composed) = self.compose(&request, input).await? else {
-            return self.unsent(running, &request, input);
+            // The request is longer than one may be: there is no call, and nobody reads what it would have been.
+            let (transcript, ending) = (Transcript::default(), Err(Cause::TooLarge.into()));
+            return Ok(Exchange { transcript, ending, shown: false, welcomed: false });
         };
         let platform = self.platform.as_ref();
         let endpoint = Endpoint::of(platform, &self.deployment, running.service())?;
         let endpoint = running.less_patient(endpoint);
-        let transcript = self.new_transcript(running, &request, input, Some(&composed))?;
+        let transcript = self.new_transcript(running, &request, input, &composed)?;
         let taken_over = transcript.retries.len() as u32;
         self.run.under_way.replace(Some(transcript));
         let stores_ids = request.store && running.service().delete_stored;
@@ -289,40 +291,23 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
         composed
     }
 
-    /// A call that is not made, because its request is longer than one may be. It has no number.
-    fn unsent(
-        &self,
-        running: &RunningTurn<'_>,
-        request: &ModelRequest<'_>,
-        input: &Input,
-    ) -> Result<Exchange> {
-        let transcript = self.new_transcript(running, request, input, None)?;
-        let ending = Err(Cause::TooLarge.into());
-        Ok(Exchange { transcript, ending, shown: false, welcomed: false })
-    }
-
-    /// The transcript of a call that is about to be made; `None` for one that is not.
+    /// The transcript of a call that is about to be made.
     fn new_transcript(
         &self,
         running: &RunningTurn<'_>,
         request: &ModelRequest<'_>,
         input: &Input,
-        composed: Option<&ReadRequest<'_, D>>,
+        composed: &ReadRequest<'_, D>,
     ) -> Result<Transcript> {
-        let started_at = self.platform.now_ms();
         let summarised =
             request.own_item.map(|item| self.store.keep_text(item.get())).transpose()?;
-        let template = composed.map(|composed| self.store.keep_template(composed.body.template()));
-        let taken_over = composed.and_then(|_| self.take_over());
-        let number = match (composed, &taken_over) {
-            (None, _) => 0,
-            (Some(_), Some(before)) => before.number,
-            (Some(_), None) => self.next_number(&running.session),
-        };
-        let (retries, unknown_responses, started_at) = match taken_over {
-            Some(before) => (before.retries, before.unknown_responses, before.started_at),
-            None => (Vec::new(), 0, started_at),
-        };
+        let template = self.store.keep_template(composed.body.template())?;
+        let Transcript { number, started_at, retries, unknown_responses, .. } =
+            self.take_over().unwrap_or_else(|| Transcript {
+                number: self.next_number(&running.session),
+                started_at: self.platform.now_ms(),
+                ..Transcript::default()
+            });
         let present = running.services.present().id;
         Ok(Transcript {
             summary: summarised.is_some(),
@@ -330,9 +315,9 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             mode: running.session.mode.clone(),
             segment: running.turn.progress.next_segment,
             started_at,
-            body_sha256: composed.map_or_else(String::new, |composed| composed.sha256.clone()),
-            body_bytes: composed.map_or(0, |composed| composed.body.length()),
-            template: template.transpose()?.unwrap_or_default(),
+            body_sha256: composed.sha256.clone(),
+            body_bytes: composed.body.length(),
+            template,
             service: running.services.has_fallbacks().then(|| present.to_owned()),
             tools_sent: request.tools.is_some_and(|tools| !tools.0.is_empty()),
             without_hosted_tools: running.own_tools.is_some(),
@@ -344,10 +329,11 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
             unchained: running.session.state.chain.ended,
             reduced: running.session.state.window.rung.filter(|_| request.own_item.is_none()),
             withheld: input.withheld.clone(),
-            composition: to_raw_value(&composed.map(|composed| &composed.trace))
+            composition: to_raw_value(&composed.trace)
                 .map_err(|_| Fault::unwritable("The trace of a call"))?,
             stored: request.store,
             background: request.background,
+            uses_id: request.background || running.service().delete_stored,
             unsupported: running.lacks_background().then_some(Cow::Borrowed("background")),
             unknown_responses,
             retries,

@@ -10,9 +10,7 @@ use crate::composition::{
 };
 use crate::contract::{Fault, Result};
 use crate::persistence::{EntryKind, EntrySeq};
-use crate::responses_api::{
-    bare, for_replay, foreign_output, is_compaction, since_compaction, with_plain_call_id,
-};
+use crate::responses_api::{bare, for_replay, is_compaction, since_compaction, with_plain_call_id};
 
 /// Entries that follow each other and are sent alike: their number does not count for the length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,23 +52,16 @@ impl Sending {
         if !self.foreign {
             return self.form.each_item(items, outputs, write);
         }
-        match self.form {
+        // Of an output its messages and its calls of functions, without ids of items.
+        let form = match self.form {
             SentForm::ForReplay
             | SentForm::SinceCompaction
             | SentForm::WithoutReasoning
             | SentForm::WholeWithoutReasoning
-            | SentForm::Bare
-            | SentForm::BareSinceCompaction => {
-                foreign_output(&items_of(items)?, write);
-                Ok(())
-            }
-            SentForm::AsStored | SentForm::Replacements | SentForm::Shortened(_) => {
-                self.form.each_item(items, outputs, &mut |item| write(&with_plain_call_id(item)))
-            }
-            SentForm::Plain | SentForm::PlainReplacements | SentForm::WithoutSolutionContext => {
-                self.form.each_item(items, outputs, write)
-            }
-        }
+            | SentForm::BareSinceCompaction => SentForm::Bare,
+            other => other,
+        };
+        form.each_item(items, outputs, &mut |item| write(&with_plain_call_id(item)))
     }
 }
 

@@ -8,11 +8,12 @@ use std::cell::RefCell;
 use std::ops::Range;
 
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 
 use super::conversation_input::{InputEntry, each_item_sent};
 use crate::composition::{Block, ComposedRequest};
 use crate::contract::{Fault, Result};
-use crate::encoding::RunningSha256;
+use crate::encoding::hex;
 use crate::persistence::{Entry, EntryKind, EntrySeq, SessionStore};
 use crate::ports::{Database, Platform, RequestBody};
 
@@ -68,7 +69,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         }
         let pages = pages_of(entries);
         let mut body = Self { store, composed, entries, pages, held: RefCell::default() };
-        let (mut hash, mut at) = (RunningSha256::default(), 0);
+        let (mut hash, mut at) = (Sha256::new(), 0);
         let mut writer = ItemWriter::default();
         for number in 0..body.pages.len() {
             if number > 0 {
@@ -76,7 +77,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
             }
             let follows = writer.items > 0;
             let text = body.text(number, &mut writer)?;
-            hash.add(text.as_bytes());
+            hash.update(&text);
             let end = at + text.len();
             if let Some(page) = body.pages.get_mut(number) {
                 (page.bytes, page.follows) = (at..end, follows);
@@ -91,7 +92,7 @@ impl<'a, D: Database> StreamedRequest<'a, D> {
         }
         let commas = writer.items.saturating_sub(1);
         let trace = body.composed.trace(writer.items, at.saturating_sub(around + commas));
-        Ok(Some(ReadRequest { body, sha256: hash.finish(), trace }))
+        Ok(Some(ReadRequest { body, sha256: hex(&hash.finalize()), trace }))
     }
 
     /// What the body has in common with those of other calls.

@@ -15,7 +15,7 @@ use crate::llm_call::{CallFailure, UsableOutput};
 use crate::persistence::PendingResponse;
 use crate::ports::{Database, Platform, within};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn, StepSpan};
-use crate::tracing::{Chat, ChatEnd, FinishReason, note_error};
+use crate::tracing::{Chat, ChatEnd, note_error};
 
 /// The span of a call that has not come to its end. A call that is cut leaves its transcript with the reasoner.
 struct OpenChat<'a, P: Platform, D> {
@@ -152,14 +152,14 @@ fn end_of<'t>(
     }
 }
 
-fn finish_of(ending: &Result<UsableOutput, CallFailure>) -> FinishReason {
+fn finish_of(ending: &Result<UsableOutput, CallFailure>) -> &'static str {
     match ending {
-        Err(_) => FinishReason::Error,
+        Err(_) => "error",
         Ok(UsableOutput { cut_off: Some(reason), .. }) if reason == "content_filter" => {
-            FinishReason::ContentFilter
+            "content_filter"
         }
-        Ok(UsableOutput { cut_off: Some(_), .. }) => FinishReason::Length,
-        Ok(UsableOutput { output, .. }) if !output.calls.is_empty() => FinishReason::ToolCalls,
-        Ok(_) => FinishReason::Stop,
+        Ok(UsableOutput { cut_off: Some(_), .. }) => "length",
+        Ok(UsableOutput { output, .. }) if !output.calls.is_empty() => "tool_calls",
+        Ok(_) => "stop",
     }
 }

@@ -77,6 +77,8 @@ sparse_object! {
         unwritten {
             /// The attempt was sent, and the service may store a response whose id is not known yet.
             pub(crate) awaits_id: bool,
+            /// Somebody is to use that id: who reads the response on, or deletes it with the session.
+            pub(crate) uses_id: bool,
             /// The attempt's request was sent, and neither the service nor the network has ended the attempt.
             pub(crate) in_flight: bool,
             /// The prompt tokens of its usage are estimated.

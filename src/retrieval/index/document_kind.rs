@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::terms::{mentions_tests, searchable};
 
-/// A kind of record: the folders and the ends of file names that show it, and the terms of a query that asks for it.
+/// A kind of record: the folders and the ends of file names that show it, and the terms of a query that asks for it,
+/// besides its folders' names.
 struct Record {
     folders: &'static [&'static str],
     ends: &'static [&'static str],
@@ -35,18 +36,7 @@ const RECORDS: [Record; 3] = [
             "testdata",
         ],
         ends: &[".snap"],
-        asked: &[
-            "cassette",
-            "cassettes",
-            "fixture",
-            "fixtures",
-            "goldens",
-            "recording",
-            "recordings",
-            "snapshot",
-            "snapshots",
-            "testdata",
-        ],
+        asked: &[],
     },
     Record {
         folders: &[],
@@ -69,7 +59,7 @@ const RECORDS: [Record; 3] = [
             "_generated.rs",
             "_pb2.py",
         ],
-        asked: &["generated", "minified"],
+        asked: &["minified"],
     },
 ];
 
@@ -92,8 +82,11 @@ impl AskedKinds {
     /// The kinds that the terms of an FTS5 expression name.
     pub(crate) fn of(expression: &str) -> Self {
         let names = |record: &Record| {
+            let folders = record.folders.iter().map(|folder| folder.trim_matches('_'));
+            let singular = folders.clone().filter_map(|folder| folder.strip_suffix('s'));
+            let words: Vec<&str> = folders.chain(singular).collect();
             let mut terms = expression.split(" OR ").map(|term| term.trim_matches('"'));
-            terms.any(|term| record.asked.contains(&term))
+            terms.any(|term| record.asked.contains(&term) || words.contains(&term))
         };
         Self {
             tests: mentions_tests(expression),

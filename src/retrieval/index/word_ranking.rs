@@ -27,7 +27,7 @@ pub(crate) struct WordRanking<'t, D> {
     match_work: Work,
     /// The most chunks in `best`.
     limit: usize,
-    best: RankedChunks,
+    pub(crate) best: RankedChunks,
 }
 
 /// A term of the query in a chunk.
@@ -45,10 +45,6 @@ impl<'t, D: Database> WordRanking<'t, D> {
     pub(crate) fn new(tables: &'t Tables<D>, expression: String, limit: usize) -> Self {
         let terms = EXTRA_TERMS + expression.split(" OR ").count();
         Self { tables, expression, match_work: TERM_WORK.times(terms), limit, best: Vec::new() }
-    }
-
-    pub(crate) fn best(&self) -> &RankedChunks {
-        &self.best
     }
 
     /// Ranks the selected chunks from `floor` up to `end`.

@@ -6,13 +6,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::quantized_vector::QuantizedVector;
 use super::vector_tables::VectorSet;
 use crate::catalog::Embeddings;
+use crate::encoding::base64_bytes;
 use crate::json::{first_member, for_each_element};
 use crate::outbound::{SecretHeaders, Service, ServiceFailure, address, post_to};
 use crate::ports::Platform;
@@ -48,23 +47,14 @@ pub(crate) struct LearnedLimits {
 
 #[derive(Default)]
 pub(super) struct LearnedModel {
-    /// What the model's service does not refuse.
-    form: RequestForm,
+    /// How many members of a request its service refuses.
+    omitted: usize,
     /// Whether the model has embedded anything, a question or a chunk.
     has_embedded: bool,
     /// The bytes of the longest text of a chunk that the model has embedded.
     pub(super) embedded_bytes: usize,
     /// The most bytes of a chunk's text, where longer ones were refused.
     pub(super) text_bytes: Option<usize>,
-}
-
-/// Which of the members `dimensions` and `encoding_format` a request has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum RequestForm {
-    #[default]
-    Both,
-    WithoutEncodingFormat,
-    Neither,
 }
 
 impl Default for LearnedLimits {
@@ -81,30 +71,16 @@ impl LearnedLimits {
     }
 }
 
-impl RequestForm {
-    /// The body of a request.
-    fn body(self, set: &VectorSet, inputs: &[&str]) -> String {
-        let VectorSet { model, dimensions, .. } = set;
-        let body = match self {
-            Self::Both => json!({
-                "model": model, "input": inputs, "dimensions": dimensions, "encoding_format": "base64",
-            }),
-            Self::WithoutEncodingFormat => {
-                json!({ "model": model, "input": inputs, "dimensions": dimensions })
-            }
-            Self::Neither => json!({ "model": model, "input": inputs }),
-        };
-        body.to_string()
-    }
-
-    /// The form with a member less; `None` where both are omitted.
-    fn reduced(self) -> Option<Self> {
-        match self {
-            Self::Both => Some(Self::WithoutEncodingFormat),
-            Self::WithoutEncodingFormat => Some(Self::Neither),
-            Self::Neither => None,
-        }
-    }
+/// The body of a request without the last `omitted` members.
+fn body(set: &VectorSet, inputs: &[&str], omitted: usize) -> String {
+    let members = [
+        ("model", json!(set.model)),
+        ("input", json!(inputs)),
+        ("dimensions", json!(set.dimensions)),
+        ("encoding_format", json!("base64")),
+    ];
+    let body: Value = members.into_iter().take(4 - omitted).collect();
+    body.to_string()
 }
 
 /// Why there are no vectors. The text is for the operator's log.
@@ -163,9 +139,9 @@ impl EmbeddingService<'_> {
         is_wanted: impl Fn() -> bool,
     ) -> Result<Vec<QuantizedVector>, EmbeddingFailure> {
         let service = self.service(platform)?;
-        let mut form = limits.of(set, |known| known.form);
+        let mut omitted = limits.of(set, |known| known.omitted);
         let response = loop {
-            let body = form.body(set, inputs);
+            let body = body(set, inputs, omitted);
             let (timeout_ms, own) = (self.embeddings.timeout_ms, Vec::new());
             let response = post_to(&service, timeout_ms, own, body, MAX_RESPONSE_BYTES).await;
             let is_refused = match response {
@@ -176,25 +152,24 @@ impl EmbeddingService<'_> {
                 }
                 _ => false,
             };
-            match form.reduced().filter(|_| is_refused && is_wanted()) {
-                Some(reduced) => form = reduced,
-                None => break response?,
+            if omitted == 2 || !is_refused || !is_wanted() {
+                break response?;
             }
+            omitted += 1;
         };
         let vectors = read_vectors(budget, &response, set.dimensions, inputs.len()).await?;
         // Remember omitted members only after success: the refusal may have had another cause.
-        limits.of(set, |known| (known.form, known.has_embedded) = (form, true));
+        limits.of(set, |known| (known.omitted, known.has_embedded) = (omitted, true));
         Ok(vectors)
     }
 
     fn service<'p, P: Platform>(&self, platform: &'p P) -> Result<Service<'p, P>, ServiceFailure> {
         let Embeddings { base_url, api_key_secret, headers, query, .. } = self.embeddings;
         let url = address(base_url.as_deref().unwrap_or(self.base_url), &["embeddings"], query);
-        let filled = SecretHeaders::expand(platform, headers)
-            .and_then(|filled| filled.with_key(platform, api_key_secret.as_deref()))
-            .and_then(|filled| filled.sent_to(&url))
-            .map_err(ServiceFailure::Secret)?;
-        Ok(Service::new(platform, url, filled))
+        let user = platform.user().map(|user| user.as_str());
+        let key = api_key_secret.as_deref();
+        let filled = SecretHeaders::of(platform, user, &url, headers, key);
+        Ok(Service::new(platform, url, filled.map_err(ServiceFailure::Secret)?))
     }
 }
 
@@ -244,7 +219,7 @@ fn numbers(embedding: &str) -> Option<Vec<f32>> {
     if embedding.starts_with('"') {
         let text: String = serde_json::from_str(embedding).ok()?;
         // Some services use the base64 alphabet for URLs.
-        let bytes = STANDARD.decode(text.replace('-', "+").replace('_', "/")).ok()?;
+        let bytes = base64_bytes(&text.replace('-', "+").replace('_', "/"))?;
         let (numbers, rest) = bytes.as_chunks();
         return rest.is_empty().then(|| numbers.iter().copied().map(f32::from_le_bytes).collect());
     }

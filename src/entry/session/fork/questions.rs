@@ -6,21 +6,26 @@ use crate::contract::{Fault, ForkRequest, SessionId, TurnId};
 use crate::object::question;
 use crate::persistence::{ForkHead, ForkPlan, RowPage, RowPlace, TextPage, TextPlace};
 
-/// The parent has the new session's object become a fork (`ObjectQuestion::Fork`).
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct ForkQuestion {
-    pub(super) parent: SessionId,
-    pub(super) request: ForkRequest,
-    /// Absent where the parent cannot be forked by this request any more: only a fork that is known already is shown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) plan: Option<ForkPlan>,
-    /// The bytes that the fork copies; absent for a key, whose bytes nobody counts.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) bytes: Option<u64>,
-}
+question! {
+    /// The parent has the new session's object become a fork (`ObjectQuestion::Fork`).
+    pub(super) struct ForkQuestion asks Fork => ForkReply {
+        pub(super) parent: SessionId,
+        pub(super) request: ForkRequest,
+        /// Absent where the parent cannot be forked by this request any more: only a fork that is known already is shown.
+        pub(super) plan?: Option<ForkPlan>,
+        /// The bytes that the fork copies; absent for a key, whose bytes nobody counts.
+        pub(super) bytes?: Option<u64>,
+    }
 
-question!(ForkQuestion, Fork => ForkReply);
+    /// The new session asks its parent for a part of itself (`ObjectQuestion::ForkPart`).
+    pub(super) struct PartQuestion asks ForkPart => PartReply {
+        /// When the parent began, which tells it from a later session of the same id.
+        pub(super) created_at: u64,
+        /// The ordinal of the last turn to copy.
+        pub(super) turns: u64,
+        pub(super) part: SessionPart,
+    }
+}
 
 /// The reply to a [`ForkQuestion`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,19 +46,6 @@ pub(super) enum ForkReply {
         fault: Fault,
     },
 }
-
-/// The new session asks its parent for a part of itself (`ObjectQuestion::ForkPart`).
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "PascalCase")]
-pub(super) struct PartQuestion {
-    /// When the parent began, which tells it from a later session of the same id.
-    pub(super) created_at: u64,
-    /// The ordinal of the last turn to copy.
-    pub(super) turns: u64,
-    pub(super) part: SessionPart,
-}
-
-question!(PartQuestion, ForkPart => PartReply);
 
 /// What a new session copies at once.
 #[derive(Debug, Serialize, Deserialize)]

@@ -1,13 +1,11 @@
 //! `POST /sessions/{SessionId}/fork` in the parent's object: it decides which turn is the last one of the fork, and waits
 //! for the new session's object.
 
-use serde::Serialize;
-
 use super::super::session_host::{SessionHost, find_session, find_turn};
 use super::super::turn_draft::unknown_context;
 use super::questions::{ForkQuestion, ForkReply};
 use crate::contract::{
-    ErrorCode, Fault, ForkRequest, Operation, Result, SessionId, TurnId, parse_fork,
+    ErrorCode, Fault, ForkRequest, Operation, Result, SessionId, TurnId, parse_fork, shown,
 };
 use crate::entry::other_version::unanswered;
 use crate::entry::request::{ArrivingBody, RequestHead, received_at};
@@ -18,19 +16,20 @@ use crate::object::ask;
 use crate::persistence::{ForkPlan, Session};
 use crate::ports::{Database, Platform, object_name};
 
-/// The result of `POST …/fork`.
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct ForkResult {
-    session_id: SessionId,
-    parent_session_id: SessionId,
-    after_turn_id: TurnId,
-    /// Their number.
-    turns: u64,
+shown! {
+    /// The result of `POST …/fork`.
+    struct ForkResult {
+        session_id: SessionId,
+        parent_session_id: SessionId,
+        after_turn_id: TurnId,
+        /// Their number.
+        turns: u64,
+    }
 }
 
 impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
-    /// Reads the request and has the new session made. A refusal writes nothing.
+    /// Reads the request, has the new session's object build the fork, and waits until it is whole. Where the parent
+    /// cannot be forked any more, a fork that was made before still answers. A refusal writes nothing.
     pub(crate) async fn receive_fork<S>(
         &self,
         context: &RequestContext,
@@ -44,10 +43,29 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
         grants.permit(&[&[Operation::Execute]], Subject::Session(&request.session_id))?;
         let at_ms = received_at(head, self.platform.as_ref());
         let planned = self.plan_fork(context, &parent, &request, grants, at_ms);
-        if request.session_id == parent {
-            return Err(planned.map_or_else(|fault| fault, |_| session_exists()).into());
+        let refused = planned.as_ref().err().cloned();
+        let new = request.session_id.clone();
+        if new == parent {
+            return Err(refused.unwrap_or_else(session_exists).into());
         }
-        Ok(self.have_forked(parent, request, planned).await?)
+        let tenant = self.platform.tenant().ok_or_else(object_failed)?;
+        let object = object_name(tenant, self.platform.user(), new.as_str());
+        let plan = planned.ok();
+        let counted = plan.as_ref().filter(|plan| plan.issued_at.is_some());
+        let bytes = counted.map(|plan| self.store.fork_bytes(plan.turns)).transpose()?;
+        let question = ForkQuestion { parent: parent.clone(), request, plan, bytes };
+        let reply = ask(self.platform.as_ref(), &object, &question).await;
+        match (reply.map_err(|fault| unanswered(&fault, object_failed()))?, refused) {
+            (ForkReply::Forked { after_turn_id, turns, replayed }, _) => {
+                let (session_id, parent_session_id) = (new, parent);
+                let result = ForkResult { session_id, parent_session_id, after_turn_id, turns };
+                Ok(Response::accepted(201, &result, replayed))
+            }
+            (ForkReply::Failed { fault }, _) => Err(fault.into()),
+            (ForkReply::Exists | ForkReply::Absent, Some(refused)) => Err(refused.into()),
+            (ForkReply::Exists, None) => Err(session_exists().into()),
+            (ForkReply::Absent, None) => Err(object_failed().into()),
+        }
     }
 
     /// The turn that a request names, and the session as it is now.
@@ -84,38 +102,6 @@ impl<P: Platform, D: Database + 'static> SessionHost<P, D> {
             issued_at: grants.issued_at,
             received_at,
         })
-    }
-
-    /// Has the new session's object build the fork, and waits until it is whole. Where the parent cannot be forked any
-    /// more, a fork that was made before still answers.
-    async fn have_forked<S>(
-        &self,
-        parent: SessionId,
-        request: ForkRequest,
-        planned: Result<ForkPlan>,
-    ) -> Result<Response<S>> {
-        let tenant = self.platform.tenant().ok_or_else(object_failed)?;
-        let new = request.session_id.clone();
-        let object = object_name(tenant, self.platform.user(), new.as_str());
-        let (plan, refused) = match planned {
-            Ok(plan) => (Some(plan), None),
-            Err(fault) => (None, Some(fault)),
-        };
-        let counted = plan.as_ref().filter(|plan| plan.issued_at.is_some());
-        let bytes = counted.map(|plan| self.store.fork_bytes(plan.turns)).transpose()?;
-        let question = ForkQuestion { parent: parent.clone(), request, plan, bytes };
-        let reply = ask(self.platform.as_ref(), &object, &question).await;
-        match (reply.map_err(|fault| unanswered(&fault, object_failed()))?, refused) {
-            (ForkReply::Forked { after_turn_id, turns, replayed }, _) => {
-                let (session_id, parent_session_id) = (new, parent);
-                let result = ForkResult { session_id, parent_session_id, after_turn_id, turns };
-                Ok(Response::accepted(201, &result, replayed))
-            }
-            (ForkReply::Failed { fault }, _) => Err(fault),
-            (ForkReply::Exists | ForkReply::Absent, Some(refused)) => Err(refused),
-            (ForkReply::Exists, None) => Err(session_exists()),
-            (ForkReply::Absent, None) => Err(object_failed()),
-        }
     }
 }
 

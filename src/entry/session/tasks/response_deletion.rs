@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::contract::Result;
 use crate::llm_call::{Deletion, Endpoint, delete_response};
 use crate::object::{Next, Task, TaskKind};
-use crate::persistence::{DELETION_ATTEMPTS, DeletionState, StoredResponse};
+use crate::persistence::{DELETION_ATTEMPTS, DeletionState};
 use crate::ports::{Database, Deployment, Platform};
 
 /// Deletions at the same time; the runtime opens at most six connections at once.
@@ -40,11 +40,11 @@ impl<P: Platform, D: Database + 'static> SessionTasks<P, D> {
             let deletions =
                 batch.iter().map(|response| delete(platform, deployment, catalog, response));
             let standings = join_all(deletions).await;
-            settled.extend(batch.iter().map(|response| response.id.clone()).zip(standings));
+            settled.extend(batch.iter().map(|(id, _)| id.clone()).zip(standings));
         }
         let gives_up = self.host.had_alarms(&self.context, task, DELETION_ATTEMPTS);
         if let Some(receipt) = store.settle_erasure(&settled, gives_up)? {
-            erasures.keep_receipt(receipt);
+            erasures.receipt.replace(Some(receipt));
         }
         Ok(if store.has_open_responses()? { self.wait() } else { Next::Done })
     }
@@ -55,9 +55,9 @@ async fn delete<P: Platform>(
     platform: &P,
     deployment: &Deployment,
     catalog: &Catalog,
-    response: &StoredResponse,
+    (id, agent_context): &(String, String),
 ) -> Option<DeletionState> {
-    let Some(agent) = catalog.agent_context(&response.agent_context) else {
+    let Some(agent) = catalog.agent_context(agent_context) else {
         return Some(DeletionState::Unreachable);
     };
     // Without its headers the service would refuse every deletion.
@@ -68,7 +68,7 @@ async fn delete<P: Platform>(
     if !endpoint.has_key() && agent.api_key_secret.as_ref().is_some_and(lacks) {
         return Some(DeletionState::Unreachable);
     }
-    match delete_response(platform, &endpoint, &response.id).await {
+    match delete_response(platform, &endpoint, id).await {
         Deletion::Gone => None,
         Deletion::Refused => Some(DeletionState::Refused),
         Deletion::Unanswered => Some(DeletionState::Pending),

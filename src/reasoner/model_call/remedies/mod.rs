@@ -8,9 +8,9 @@
 //! | [`unsupported::storage`] | a service that stores nothing, and says so | stores nothing, sends the whole conversation | that call asks for no storage |
 //! | [`lost_chain`] | a chain that the service does not know | sends the whole conversation | that input continues no chain |
 //! | [`unsupported::reasoning`] | a service that gives no reasoning to send back | asks for none | that call asks for none |
-//! | [`refused_reasoning`] | reasoning that the service does not take back | sends the whole conversation without reasoning | no reasoning is left |
+//! | [`unsupported::sent_reasoning`] | reasoning that the service does not take back | sends the whole conversation without reasoning | no reasoning is left |
 //! | [`too_long`] | an input that does not fit into the context window | compacts the conversation step by step | each step sends less, and the steps have an end |
-//! | [`refused_outputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
+//! | [`Remedy::RefusedOutputs`] | refused replacements of tool outputs | their calls leave the conversation | no replacement is left |
 //! | [`refused_input`] | any other refused input, or a refusal that nothing explains | entries of other turns that the model has not got leave the conversation | withheld entries are never sent again |
 //!
 //! Behind them stands the [`ladder`]: what is still refused is made again with less of the conversation, whatever the
@@ -19,14 +19,12 @@
 //!
 //! Before [`too_long`] and [`refused_input`] blame the turn itself, [`refused_context`] has the call made again without the session's solution context, where the input brings it; and before both, [`refused_steers`] without the steers that it brings.
 //!
-//! A new remedy is a file here, a variant of [`Remedy`], and a place in [`IN_ORDER`].
+//! A new remedy is a file here, or a function of [`unsupported`], a variant of [`Remedy`], and a place in [`IN_ORDER`].
 
 mod ladder;
 mod lost_chain;
 mod refused_context;
 mod refused_input;
-mod refused_outputs;
-mod refused_reasoning;
 mod refused_steers;
 mod too_long;
 mod unsupported;
@@ -130,9 +128,7 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                     (lost_chain::applies(session, failure, &input, now), true)
                 }
                 Remedy::NoReasoning => (unsupported::reasoning(running, failure), false),
-                Remedy::RefusedReasoning => {
-                    (refused_reasoning::applies(&mut running.session, failure), true)
-                }
+                Remedy::RefusedReasoning => (unsupported::sent_reasoning(running, failure), true),
                 Remedy::TooLong if failure.too_long() => {
                     (input, exchange) =
                         self.compact_until_it_fits(running, input, exchange).await?;
@@ -140,8 +136,12 @@ impl<P: Platform, D: Database + 'static> Reasoner<P, D> {
                 }
                 Remedy::TooLong => continue,
                 Remedy::RefusedOutputs => {
-                    let session = &mut running.session;
-                    (refused_outputs::applies(&self.store, session, failure, &input)?, true)
+                    let is_refused = failure.refused_input() && input.holds_replacements();
+                    if is_refused {
+                        // The chain that waits for the outputs ends, too.
+                        self.store.forget_refused_calls(&mut running.session)?;
+                    }
+                    (is_refused, true)
                 }
                 Remedy::RefusedInput if failure.refused_input() => {
                     return self.call_without_unsent(running, input, exchange).await;

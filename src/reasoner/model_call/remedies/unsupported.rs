@@ -28,3 +28,19 @@ pub(super) fn storage(running: &mut RunningTurn<'_>, failure: &CallFailure) -> b
     }
     is_refused
 }
+
+/// Reasoning that the service gave out, and does not take back: it misses the item that belongs to it, or cannot
+/// read it any more, as after a change of the model. Every later call that sends the whole conversation leaves the
+/// reasoning so far out: what was refused once is not paid for again.
+pub(super) fn sent_reasoning(running: &mut RunningTurn<'_>, failure: &CallFailure) -> bool {
+    let session = &mut running.session;
+    // The newest output of the model is the last entry that the service has received.
+    let newest = session.acknowledged;
+    if !failure.refused_sent_reasoning() || session.state.window.without_reasoning >= newest {
+        return false;
+    }
+    session.state.window.without_reasoning = newest;
+    // A service that misses something in its own chain would miss it again.
+    session.drop_chain();
+    true
+}
