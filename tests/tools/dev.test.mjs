@@ -1,4 +1,4 @@
-// `make dev` around wrangler, in a project of its own whose wrangler only notes what it is told.
+// `make dev` around wrangler, in a project of its own whose wrangler only notes that it serves, and whose Miniflare what is put.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,23 +10,29 @@ import { fileURLToPath } from 'node:url';
 import { serve } from '../local_server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
-/**
- * What is put is noted when it is kept; a file takes as many ms as it says, or as long as whoever puts it is there, and `dev` goes
- * on until it is ended, and says so.
- */
+/** `dev` goes on until it is ended, and says so. */
 const WRANGLER = `#!/usr/bin/env node
-const { appendFileSync, readFileSync } = require('node:fs');
-const [command, , , , , file] = process.argv.slice(2);
-if (command === 'dev') {
-  setInterval(() => console.log('It serves.'), 100);
-  console.log('Ready on http://127.0.0.1');
-  appendFileSync('serving.log', process.pid + '\\n');
-} else {
-  const { ms = 0 } = JSON.parse(readFileSync(file, 'utf8'));
-  const { ppid } = process;
-  appendFileSync('begun.log', ms + '\\n');
-  if (ms === null) setInterval(() => process.ppid === ppid || process.exit(), 50);
-  else setTimeout(() => appendFileSync('kept.log', ms + '\\n'), ms);
+setInterval(() => console.log('It serves.'), 100);
+console.log('Ready on http://127.0.0.1');
+require('node:fs').appendFileSync('serving.log', process.pid + '\\n');
+`;
+/** What is put is noted when it is kept; a file takes as many ms as it says, or longer than anybody waits. */
+const MINIFLARE = `import assert from 'node:assert/strict';
+import { appendFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+const note = (name, ms) => appendFileSync(new URL('../../' + name, import.meta.url), ms + '\\n');
+export class Miniflare {
+  constructor({ cf }) {
+    assert.equal(cf, false, 'it asks Cloudflare where it is');
+  }
+  getKVNamespace = () => this;
+  async put(key, catalog) {
+    const { ms = 0 } = JSON.parse(catalog);
+    note('begun.log', ms);
+    await pause(ms ?? 1_000_000_000);
+    note('kept.log', ms);
+  }
+  dispose() {}
 }
 `;
 
@@ -38,6 +44,9 @@ before(() => {
   mkdirSync(path.join(project, 'node_modules/.bin'), { recursive: true });
   writeFileSync(path.join(project, 'node_modules/.bin/wrangler'), WRANGLER, { mode: 0o755 });
   writeFileSync(path.join(project, 'node_modules/package.json'), '{}');
+  mkdirSync(path.join(project, 'node_modules/miniflare'));
+  writeFileSync(path.join(project, 'node_modules/miniflare/package.json'), '{"type":"module","exports":"./index.js"}');
+  writeFileSync(path.join(project, 'node_modules/miniflare/index.js'), MINIFLARE);
 });
 after(() => rmSync(project, { recursive: true, force: true }));
 

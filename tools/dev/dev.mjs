@@ -189,8 +189,8 @@ async function configOptions(own, state, demo, spans) {
   const put = () => putCatalog(file, path.join(ROOT, state, 'v3/kv'));
   const first = put();
   if (own) {
-    // One after the other: of two at once the older one might be the last to be kept. The first takes seconds, in which the file
-    // may change, too; what fails of it is told below.
+    // One after the other: of two at once the older one might be the last to be kept. The file may change while the first is
+    // kept, too; what fails of it is told below.
     let newest = first.catch(() => {});
     watchFile(file, { interval: 1000 }, () => (newest = newest.then(put).catch((error) => console.error(`make dev: ${file} was not read: ${error.message}`))));
   }
@@ -201,7 +201,8 @@ async function configOptions(own, state, demo, spans) {
 
 /** Writes a catalog where wrangler dev keeps its namespaces. `wrangler kv key put` does the same, and takes a second more. */
 async function putCatalog(file, kvPersist) {
-  const keeper = new Miniflare({ modules: true, script: 'export default {}', kvNamespaces: { CATALOG: NAMESPACE }, kvPersist });
+  // Without `cf` it would ask Cloudflare where it is, for up to three seconds where nobody answers.
+  const keeper = new Miniflare({ cf: false, modules: true, script: 'export default {}', kvNamespaces: { CATALOG: NAMESPACE }, kvPersist });
   try {
     const namespace = await keeper.getKVNamespace('CATALOG');
     await namespace.put('catalog', readFileSync(file));
