@@ -1,5 +1,5 @@
 //! What the operator and the session add to a model call beside its content (interface §4): parameters
-//! of the catalog, and the key of the prompt cache.
+//! of the catalog, and what names the user.
 
 use serde_json::value::RawValue;
 

@@ -8,7 +8,7 @@ use super::refusal::{Refusal, blames_output, needs_operator, status_can_pass, wi
 use crate::contract::{ErrorCode, Fault};
 use crate::outbound::as_repeated;
 use crate::responses_api::{
-    ErrorBody, RefusedTool, ResponseFacts, StreamFault, code_concerns_input, concerns_background,
+    ErrorBody, RefusedTool, StreamFault, code_concerns_input, concerns_background,
     concerns_encrypted_reasoning, concerns_input, concerns_previous_response, concerns_schema,
     concerns_sent_reasoning, concerns_storage, refused_tool,
 };
@@ -19,8 +19,6 @@ pub struct CallFailure {
     pub cause: Cause,
     /// The service's id for the request, when a response had begun.
     pub request_id: Option<String>,
-    /// What the service had reported about the response by then.
-    pub reported: ResponseFacts,
 }
 
 /// Why a model call gave no usable output.
@@ -91,7 +89,7 @@ impl Cause {
 /// A failure of which the service has said nothing.
 impl From<Cause> for CallFailure {
     fn from(cause: Cause) -> Self {
-        Self { cause, request_id: None, reported: ResponseFacts::default() }
+        Self { cause, request_id: None }
     }
 }
 
@@ -99,7 +97,7 @@ impl CallFailure {
     /// A failure in which no name holds a secret of the call: a gateway may quote a key where a code is
     /// expected.
     pub(super) fn new(cause: Cause, request_id: Option<String>, secrets: &[String]) -> Self {
-        let mut failure = Self { cause, request_id, reported: ResponseFacts::default() };
+        let mut failure = Self { cause, request_id };
         let secrets: Vec<&str> = secrets.iter().filter_map(|secret| as_repeated(secret)).collect();
         let (error, reason) = match &mut failure.cause {
             Cause::Refused(refusal) => (Some(&mut refusal.body), None),

@@ -100,10 +100,7 @@ async fn ended<P: Platform>(
         end = reader.end().await.or(end);
     }
     let ending = end.and_then(usable);
-    ending.map_err(|cause| {
-        let failure = CallFailure::new(cause, request_id.take(), &endpoint.secrets);
-        CallFailure { reported: reader.reported, ..failure }
-    })
+    ending.map_err(|cause| CallFailure::new(cause, request_id.take(), &endpoint.secrets))
 }
 
 /// The longest wait for the answer to a deletion, in milliseconds. An alarm waits for it, which the runtime ends after a quarter

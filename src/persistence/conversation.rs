@@ -7,8 +7,11 @@ use super::entry_seq::EntrySeq;
 use super::records::{Entry, EntryKind};
 use super::session_store::SessionStore;
 use super::texts;
-use crate::contract::{Fault, Result};
+use crate::contract::Result;
 use crate::ports::{Database, Row, insert, read_row, unreadable_column};
+
+/// What is lost where the rows of an entry are not whole.
+const PART: &str = "a part of the conversation";
 
 /// The most entries of which one statement tells. A row takes ten times the memory of the entry that is made of it, and a long
 /// session has hundreds of thousands.
@@ -76,7 +79,7 @@ impl<D: Database> SessionStore<D> {
         )?;
         let mut rows = rows.into_iter();
         let items = |entry: &&Entry| {
-            let mut found = Err(lost());
+            let mut found = Err(texts::lost(PART));
             for row in rows.by_ref() {
                 if row.get::<EntrySeq>("seq")? == entry.seq {
                     found = texts::from_column(self.database.as_ref(), row.get("items")?);
@@ -92,12 +95,12 @@ impl<D: Database> SessionStore<D> {
     pub fn items_part(&self, entry: &Entry, part: usize) -> Result<String> {
         if entry.kept_parts == 0 {
             let mut items = self.items(&[entry])?;
-            return items.pop().ok_or_else(lost);
+            return items.pop().ok_or_else(|| texts::lost(PART));
         }
         let statement = "SELECT text FROM texts JOIN conversation ON hash = SUBSTR(items, 2)
              WHERE seq = ? AND part = ?";
         let text = self.database.text(statement, &[entry.seq.0.into(), part.into()], "text")?;
-        text.ok_or_else(lost)
+        text.ok_or_else(|| texts::lost(PART))
     }
 
     /// Adds an entry to the conversation.
@@ -188,10 +191,6 @@ fn entry(row: &Row) -> Result<Entry> {
             None => row.get("bytes")?,
         },
     }))
-}
-
-fn lost() -> Fault {
-    Fault::internal("The session's storage lost a part of the conversation.")
 }
 
 /// The items of an entry that has one: a JSON array, in the item's own memory because it can be long.

@@ -13,7 +13,7 @@ use super::entry_seq::EntrySeq;
 use super::memory::{SessionMemory, Tables, UnsentEntries};
 use super::records::{ModeChange, Session, StoredOutcome, Submission, Turn, from_json, to_json};
 use super::{schema, texts};
-use crate::contract::{Fault, Result, TurnId};
+use crate::contract::{Result, TurnId};
 use crate::encoding::timestamp;
 use crate::object::{Tasks, has_table};
 use crate::ports::{Database, Row, SqlValue, read_row};
@@ -88,8 +88,7 @@ impl<D: Database> SessionStore<D> {
 
     /// The session of a turn, which has one.
     pub(crate) fn session_of_turn(&self) -> Result<Session> {
-        let lost = || Fault::internal("The session's storage lost the session.");
-        self.session()?.ok_or_else(lost)
+        self.session()?.ok_or_else(|| texts::lost("the session"))
     }
 
     /// A turn by the client's id.
@@ -103,7 +102,9 @@ impl<D: Database> SessionStore<D> {
         if let Some(turn) = known.filter(|turn| turn.ordinal == ordinal) {
             return Ok(turn);
         }
-        self.turns("WHERE ordinal = ?", &[ordinal.into()])?.pop().ok_or_else(lost_turn)
+        self.turns("WHERE ordinal = ?", &[ordinal.into()])?
+            .pop()
+            .ok_or_else(|| texts::lost("a turn"))
     }
 
     /// The turn after `ordinal`, or the first. A row may hold texts as long as an answer, so no statement reads several.
@@ -117,7 +118,7 @@ impl<D: Database> SessionStore<D> {
         let row = self
             .database
             .first("SELECT composition FROM turns WHERE ordinal = ?", &[turn.into()])?;
-        self.json(&row.ok_or_else(lost_turn)?, "composition")
+        self.json(&row.ok_or_else(|| texts::lost("a turn"))?, "composition")
     }
 
     pub fn newest_turn(&self) -> Result<Option<Turn>> {
@@ -170,7 +171,7 @@ impl<D: Database> SessionStore<D> {
             "SELECT http_status, outcome, kept_segment FROM turns WHERE ordinal = ?",
             &[turn.into()],
         )?;
-        self.outcome_from_row(&row.ok_or_else(lost_turn)?)
+        self.outcome_from_row(&row.ok_or_else(|| texts::lost("a turn"))?)
     }
 
     /// The session's mode changes, oldest first, or those of one turn.
@@ -211,7 +212,7 @@ impl<D: Database> SessionStore<D> {
             let record = "SELECT record FROM model_calls WHERE turn = ? AND number = ?";
             let number: u64 = row.get("number")?;
             let row = self.database.first(record, &[turn.into(), number.into()])?;
-            self.json(&row.ok_or_else(lost_call)?, "record")
+            self.json(&row.ok_or_else(|| texts::lost("a model call"))?, "record")
         });
         let latest =
             "SELECT model_call AS record FROM turns WHERE ordinal = ? AND model_call IS NOT NULL";
@@ -395,12 +396,4 @@ impl<D: Database> SessionStore<D> {
         let body = texts::from_column(self.database.as_ref(), outcome)?;
         Ok(Some(read_row!(StoredOutcome of row { http_status, kept_segment, body: body })))
     }
-}
-
-fn lost_call() -> Fault {
-    Fault::internal("The session's storage lost a model call.")
-}
-
-fn lost_turn() -> Fault {
-    Fault::internal("The session's storage lost a turn.")
 }

@@ -37,9 +37,9 @@ fn keep_as(database: &impl Database, name: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// `internal`: a row refers to a text that is not kept.
-pub(super) fn lost() -> Fault {
-    Fault::internal("The session's storage lost a text.")
+/// `internal`: a row refers to what is not kept.
+pub(super) fn lost(what: &str) -> Fault {
+    Fault::internal(format!("The session's storage lost {what}."))
 }
 
 /// The name of the kept text that a column refers to; `None` where the column holds the text itself.
@@ -50,7 +50,7 @@ pub(super) fn referred(column: &str) -> Option<&str> {
 /// Reads a kept text.
 pub(super) fn load(database: &impl Database, hash: &str) -> Result<String> {
     let newest = "SELECT part, text FROM texts WHERE hash = ? ORDER BY part DESC LIMIT 1";
-    let last = database.first(newest, &[hash.into()])?.ok_or_else(lost)?;
+    let last = database.first(newest, &[hash.into()])?.ok_or_else(|| lost("a text"))?;
     let (parts, end): (usize, String) = (last.get("part")?, last.get("text")?);
     if parts == 0 {
         return Ok(end);
@@ -60,7 +60,7 @@ pub(super) fn load(database: &impl Database, hash: &str) -> Result<String> {
     for number in 0..parts {
         let part = "SELECT text FROM texts WHERE hash = ? AND part = ?";
         let part = database.text(part, &[hash.into(), number.into()], "text")?;
-        text.push_str(&part.ok_or_else(lost)?);
+        text.push_str(&part.ok_or_else(|| lost("a text"))?);
     }
     Ok(text + &end)
 }

@@ -5,8 +5,8 @@ use bed::{HttpReply, LoneStep, Piece};
 use serde_json::json;
 
 use super::{
-    CALL, MESSAGE, PAUSE_MS, called, completed, delta, ended, ended_with, event, failed,
-    heard_from, usable,
+    CALL, Ear, MESSAGE, PAUSE_MS, call, called, completed, delta, ended, endpoint, event, failed,
+    heard_from, stream, usable,
 };
 
 #[test]
@@ -252,7 +252,7 @@ fn calls_that_no_result_could_name_are_a_fault_of_the_service_in_one_sentence() 
 }
 
 #[test]
-fn a_failure_carries_what_the_service_had_said_of_the_response() {
+fn an_audience_learns_what_the_service_had_said_of_a_response_that_fails() {
     let created = |usage: &str| {
         let response = format!(r#"{{"id":"resp_1","status":"in_progress","usage":{usage}}}"#);
         event(&format!(r#"{{"type":"response.created","response":{response}}}"#))
@@ -272,8 +272,11 @@ fn a_failure_carries_what_the_service_had_said_of_the_response() {
         ("half a JSON answer", vec![Piece::text(&json)], Some(7)),
         ("a silent JSON answer", vec![Piece::text(&json), Piece::EndlessSilence], Some(7)),
     ] {
-        let (_, ending) = ended_with(HttpReply::in_pieces(200, pieces));
-        let reported = ending.unwrap_err().reported;
+        let step = LoneStep::replying([HttpReply::in_pieces(200, pieces)]);
+        let mut ear = Ear::listening_from(&step, 0);
+        step.run(call(&step.platform, &endpoint(), "{}".to_owned(), &mut stream(), &mut ear))
+            .unwrap_err();
+        let reported = ear.learned.last().unwrap();
         assert_eq!(reported.response_id.as_deref(), Some("resp_1"), "{name}");
         assert_eq!(reported.usage.map(|usage| usage.total_tokens), total, "{name}");
     }

@@ -106,6 +106,8 @@ fn a_record_ranks_behind_what_it_repeats_unless_the_query_asks_for_it() {
     assert_eq!(paths(&index, "how does alpha work?")[0], "src/beta.rs");
     assert_eq!(paths(&index, "alpha in the changelog")[0], "CHANGELOG.md");
     assert_eq!(paths(&index, "the snapshot of alpha")[0], "tests/__snapshots__/b.snap");
+    // A word of its own, and no goldens.
+    assert_ne!(paths(&index, "golden alpha since 2")[0], "tests/__snapshots__/b.snap");
 }
 
 #[test]

@@ -251,7 +251,7 @@ impl<D: Database> SessionStore<D> {
         contexts: Option<ForkContexts>,
         now_ms: u64,
     ) -> Result<()> {
-        let Some(head) = &build.head else { return Err(texts::lost()) };
+        let Some(head) = &build.head else { return Err(texts::lost("a text")) };
         let mut session = head.session.clone();
         // What was remembered is of the time before the rows came.
         self.memory.take();

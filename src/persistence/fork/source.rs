@@ -162,7 +162,7 @@ impl<D: Database> SessionStore<D> {
             page.parts.push(text);
         }
         if place.part == 0 && page.parts.is_empty() {
-            return Err(texts::lost());
+            return Err(texts::lost("a text"));
         }
         Ok(page)
     }

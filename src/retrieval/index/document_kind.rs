@@ -36,7 +36,7 @@ const RECORDS: [Record; 3] = [
             "testdata",
         ],
         ends: &[".snap"],
-        asked: &[],
+        asked: &["cassette", "fixture", "recording", "snapshot"],
     },
     Record {
         folders: &[],
@@ -83,10 +83,9 @@ impl AskedKinds {
     pub(crate) fn of(expression: &str) -> Self {
         let names = |record: &Record| {
             let folders = record.folders.iter().map(|folder| folder.trim_matches('_'));
-            let singular = folders.clone().filter_map(|folder| folder.strip_suffix('s'));
-            let words: Vec<&str> = folders.chain(singular).collect();
+            let words: Vec<&str> = folders.chain(record.asked.iter().copied()).collect();
             let mut terms = expression.split(" OR ").map(|term| term.trim_matches('"'));
-            terms.any(|term| record.asked.contains(&term) || words.contains(&term))
+            terms.any(|term| words.contains(&term))
         };
         Self {
             tests: mentions_tests(expression),

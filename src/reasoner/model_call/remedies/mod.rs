@@ -38,7 +38,7 @@ use crate::persistence::EntrySeq;
 use crate::ports::{Database, Platform};
 use crate::reasoner::running_turn::{Reasoner, RunningTurn};
 
-/// A remedy, named after its file, or after what the service does not do.
+/// A remedy, named after its file, or after what the service does not do or has refused.
 #[derive(Clone, Copy)]
 enum Remedy {
     NoBackground,

@@ -1,5 +1,5 @@
-//! What the service does not do, and says so. The session goes on without it: a model that thinks anew after each call, or a
-//! call that a crash repeats, is better than a failed turn.
+//! What the service does not do or take back, and says so. The session goes on without it: a model that thinks anew after
+//! each call, or a call that a crash repeats, is better than a failed turn.
 
 use crate::llm_call::CallFailure;
 use crate::persistence::ChainEnd;
