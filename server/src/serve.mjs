@@ -2,9 +2,9 @@
 // the catalog's file, the room on the disk, the end.
 import { spawn } from 'node:child_process';
 import { existsSync, openSync, statSync, statfsSync, writeSync } from 'node:fs';
-import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { whyNoListening } from '../../tools/dev/listening.mjs';
 import { NOT_UTF8, bytesOf, faultsOf, read, take } from './catalog_file.mjs';
 import { secretsOf, valuesOf } from './configuration.mjs';
 import { DataFolder } from './data_folder.mjs';
@@ -82,15 +82,11 @@ export async function serve({ settings, data, address, drainMs, extra = {}, isCh
 }
 
 /** An address that somebody else has is told as that, before the folder becomes this release's: the runtime says it in its own words, to the log. */
-function mustBeFree(address) {
+async function mustBeFree(address) {
   const [, host, port] = /^(.*):(\d+)$/.exec(address);
-  return new Promise((resolve, reject) => {
-    const probe = net.createServer();
-    // Whatever else may be wrong with it, the runtime says.
-    probe.once('error', ({ code }) =>
-      (code === 'EADDRINUSE' ? reject(new Fault(`${address} is in use; end what listens there, or take another port: --port of dev, --listen of serve`)) : resolve()));
-    probe.listen(Number(port), host === '*' ? undefined : host.replace(/^\[|\]$/g, ''), () => probe.close(resolve));
-  });
+  const error = await whyNoListening(Number(port), host === '*' ? undefined : host.replace(/^\[|\]$/g, ''));
+  // Whatever else may be wrong with it, the runtime says.
+  if (error?.code === 'EADDRINUSE') throw new Fault(`${address} is in use; end what listens there, or take another port: --port of dev, --listen of serve`);
 }
 
 function logFile(file) {

@@ -2,14 +2,11 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
-import { after, test } from 'node:test';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
+import { BUILD, ENVIRONMENT, projectToBuild } from './project_to_build.mjs';
 
-const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Notes that it has begun, and ends when it may; it fails where it began with the file `src/fault`. */
 const TOOLCHAIN = `#!/usr/bin/env bash
 sound=true
@@ -18,21 +15,15 @@ echo begun >>begun.log
 until [ -e may-end ]; do sleep 0.05; done
 $sound && touch build-dev/index.js build-dev/index_bg.wasm
 `;
-const project = mkdtempSync(path.join(os.tmpdir(), 'aptix-edge-two-builds-'));
-after(() => rmSync(project, { recursive: true, force: true }));
-const at = (name) => path.join(project, name);
+const { project, at } = projectToBuild(TOOLCHAIN);
 const begun = () => (existsSync(at('begun.log')) ? readFileSync(at('begun.log'), 'utf8').trim().split('\n').length : 0);
 
 /** Resolves to the exit code of a build. */
 async function built() {
-  const { MAKEFLAGS, MAKELEVEL, ...env } = process.env;
-  return (await once(spawn('make', ['build-dev/.complete'], { cwd: project, env, stdio: 'ignore' }), 'exit'))[0];
+  return (await once(spawn('make', BUILD, { cwd: project, env: ENVIRONMENT, stdio: 'ignore' }), 'exit'))[0];
 }
 
 test('of two builds at once each comes to its end, and a third has nothing to do', { timeout: 60_000 }, async () => {
-  for (const name of ['Makefile', 'Cargo.toml', 'Cargo.lock', 'package-lock.json']) cpSync(path.join(ROOT, name), at(name));
-  for (const name of ['src', 'tools/setup']) mkdirSync(at(name), { recursive: true });
-  writeFileSync(at('tools/setup/wasm_toolchain'), TOOLCHAIN, { mode: 0o755 });
   const both = Promise.all([built(), built()]);
   while (begun() < 2) await pause(50);
   writeFileSync(at('may-end'), '');

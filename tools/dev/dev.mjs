@@ -7,7 +7,6 @@
 // this user can read, never through a command line.
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, watchFile, writeFileSync } from 'node:fs';
-import net from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,6 +14,7 @@ import { parseEnv } from 'node:util';
 import { Miniflare } from 'miniflare';
 import { secretsIn } from './catalog_secrets.mjs';
 import { demoCatalog } from './demo_catalog.mjs';
+import { whyNoListening } from './listening.mjs';
 import { localServices } from './local_services.mjs';
 import { printedSpans } from './printed_spans.mjs';
 
@@ -234,13 +234,8 @@ function portOf(text) {
   return port;
 }
 
-function mustBeFree(port) {
-  return new Promise((resolve, reject) => {
-    const probe = net.createServer();
-    probe.once('error', (error) =>
-      reject(error.code === 'EADDRINUSE'
-        ? new Error(`port ${port} is in use; end what listens there, or take another one: make dev PORT=${port + 1}`)
-        : new Error(`cannot listen on port ${port}: ${error.message}`)));
-    probe.listen(port, '127.0.0.1', () => probe.close(resolve));
-  });
+async function mustBeFree(port) {
+  const error = await whyNoListening(port, '127.0.0.1');
+  if (error?.code === 'EADDRINUSE') throw new Error(`port ${port} is in use; end what listens there, or take another one: make dev PORT=${port + 1}`);
+  if (error) throw new Error(`cannot listen on port ${port}: ${error.message}`);
 }
