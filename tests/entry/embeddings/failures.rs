@@ -231,10 +231,8 @@ fn assert_ends_in_time(timeout_ms: u64, documents: &[(&str, &str)]) {
 
 #[test]
 fn the_alarm_ends_in_time_however_slow_the_service_is() {
-    let documents: Vec<_> = (0..16).map(|name| (format!("{name}.rs"), function(name))).collect();
-    let documents: Vec<_> =
-        documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
-    assert_ends_in_time(300_000, &documents);
+    let documents = functions(16);
+    assert_ends_in_time(300_000, &borrowed(&documents));
 }
 
 #[test]
@@ -355,10 +353,7 @@ fn the_member_that_a_service_accepts_is_kept() {
 
 #[test]
 fn a_service_that_refuses_large_batches_gets_smaller_ones() {
-    let documents: Vec<(String, String)> =
-        (0..40).map(|n| (format!("{n}.rs"), function(n))).collect();
-    let documents: Vec<(&str, &str)> =
-        documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let documents = functions(40);
     type Refuses = fn(&EmbeddingsRequest) -> bool;
     let many: Refuses = |request| request.inputs().len() > 3;
     let long: Refuses = |request| request.inputs().concat().len() > 900;
@@ -369,7 +364,7 @@ fn a_service_that_refuses_large_batches_gets_smaller_ones() {
         bed.world
             .embeddings
             .think(move |request| refuses(request).then(|| EmbeddingsFault::status(status)));
-        put(&bed, &documents);
+        put(&bed, &borrowed(&documents));
         bed.ring_all("w");
         assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
         assert!(bed.world.embeddings.requests().len() < 120);
@@ -383,7 +378,7 @@ fn a_service_that_refuses_large_batches_gets_smaller_ones() {
         (request.inputs().len() > 20).then_some(EmbeddingsFault::Silence)
     };
     bed.world.embeddings.think(silent);
-    put(&bed, &documents);
+    put(&bed, &borrowed(&documents));
     let before = bed.world.executor.now_ms();
     bed.ring_all("w");
     assert_embedded(&bed, &[("m", DIMENSIONS)], |_| false);
@@ -392,17 +387,14 @@ fn a_service_that_refuses_large_batches_gets_smaller_ones() {
 
 #[test]
 fn one_alarm_makes_no_more_requests_than_the_free_plan_permits() {
-    let documents: Vec<(String, String)> =
-        (0..60).map(|n| (format!("{n}.rs"), function(n))).collect();
-    let documents: Vec<(&str, &str)> =
-        documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+    let documents = functions(60);
     let bed = Bed::new();
     configure(&bed, by("m"));
     let single = |request: &EmbeddingsRequest| {
         (request.inputs().len() > 1).then(|| EmbeddingsFault::status(413))
     };
     bed.world.embeddings.think(single);
-    put(&bed, &documents);
+    put(&bed, &borrowed(&documents));
     let mut before = 0;
     while bed.ring("w") {
         let requests = bed.world.embeddings.requests().len();

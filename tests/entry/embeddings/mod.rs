@@ -72,6 +72,15 @@ fn function(name: usize) -> String {
     format!("fn f{name}() {{\n{}}}\n\n", format!("    step_{name}();\n").repeat(10))
 }
 
+/// So many documents of one function each, as paths and texts.
+fn functions(count: usize) -> Vec<(String, String)> {
+    (0..count).map(|name| (format!("{name}.rs"), function(name))).collect()
+}
+
+fn borrowed(documents: &[(String, String)]) -> Vec<(&str, &str)> {
+    documents.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect()
+}
+
 fn cosine(one: &[f32], other: &[f32]) -> f64 {
     let dot = |one: &[f32], other: &[f32]| -> f64 {
         one.iter().zip(other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum()
